@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+# `make help` lists the targets, CONTRIBUTING.md explains them. Settings:
+# B=build  CC=gcc  SAN=address|undefined|thread  WERROR=1  V=1  PORT=8080
+# PREFIX=/usr/local  DESTDIR=
+# Programs are found by their place, so a new source file needs no line here.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+B ?= build
+PORT ?= 8080
+PREFIX ?= /usr/local
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+MAKEFLAGS += --no-builtin-rules -j$(shell nproc)
+
+build_packages := gcc libc6-dev pkg-config libmicrohttpd-dev libjansson-dev \
+	libopenblas-dev zlib1g-dev curl
+test_packages := check libcurl4-gnutls-dev python3 nodejs wrk hey
+more_packages := clang shellcheck universal-ctags \
+	$(if $(shell command -v npm),,npm)
+
+# --- what is built from what -------------------------------------------------
+
+VERSION := $(shell sed -n 's/.*ATTN_VERSION "\(.*\)".*/\1/p' lib/attention.h)
+compiler := $(notdir $(firstword $(CC)))
+variant := $(or $(SAN),plain)$(addprefix -,$(filter-out gcc cc,$(compiler)))
+O := $(B)/$(variant)
+run := tests/run.sh $(if $(SAN),--sanitizer $(SAN)) $(O)
+
+# A source called *_levels.c is compiled once for each CPU level.
+ifneq (,$(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)))
+levels := v2 v3 v4
+else
+levels := base
+endif
+level_v2 := -march=x86-64-v2
+level_v3 := -march=x86-64-v3
+level_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+
+objects = $(patsubst %.c,$(O)/%.o,$(1))
+leveled := $(wildcard lib/*_levels.c)
+lib_objects := $(call objects,$(filter-out $(leveled),$(wildcard lib/*.c))) \
+	$(foreach l,$(levels),$(leveled:%.c=$(O)/%_$(l).o))
+server_objects := $(call objects,$(wildcard server/*.c)) $(O)/embed.o
+support_objects := $(call objects,$(wildcard tests/support/*.c))
+unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
+bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
+programs := $(unit) $(api) $(bench)
+embedded := $(wildcard openapi.yaml server/web/*)
+
+# --- flags -------------------------------------------------------------------
+
+once = $(eval $(1) := $$(shell $(2)))$($(1))
+packages := libmicrohttpd jansson openblas zlib
+pkg_cflags = $(call once,pkg_cflags,$(PKG_CONFIG) --cflags $(packages))
+pkg_libs = $(call once,pkg_libs,$(PKG_CONFIG) --libs $(packages))
+lib_libs = $(call once,lib_libs,$(PKG_CONFIG) --libs openblas) -lm
+test_libs = $(call once,test_libs,$(PKG_CONFIG) --libs check libcurl)
+
+warnings := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
+sanitizer := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer)
+flags = -std=c11 -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(warnings) $(sanitizer) \
+	-fPIC -pthread $(pkg_cflags)
+compile = $(Q)$(CC) $(flags) $(if $(WERROR),-Werror) -MMD -MP $(1) -c $< -o $@
+link = $(Q)$(CC) $(CFLAGS) $(sanitizer) -pthread $(LDFLAGS) $(1) -o $@
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '%-5s %s\n' $(1) '$(2)')
+make_dir = @mkdir -p $(@D)
+
+# --- building ----------------------------------------------------------------
+
+all: $(O)/attentiond $(O)/libattention.a $(O)/libattention.so ## build all (default)
+
+$(lib_objects): private include := -fvisibility=hidden -Ilib
+$(server_objects): private include := -Ilib -Iserver
+$(O)/tests/%.o: private include := -Ilib -Iserver -Itests/support
+
+$(O)/%.o: %.c $(O)/settings
+	$(call say,CC,$<)
+	$(make_dir)
+	$(call compile,$(include))
+
+define level_rule
+$(O)/lib/%_levels_$(1).o: lib/%_levels.c $(O)/settings
+	$$(call say,CC,$$< $(1))
+	$$(make_dir)
+	$$(call compile,$$(include) -O3 -DLEVEL=$(1) $(level_$(1)))
+endef
+$(foreach l,$(levels),$(eval $(call level_rule,$(l))))
+
+$(O)/libattention.a: $(lib_objects)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/libattention.so: $(lib_objects)
+	$(call say,LD,$@)
+	$(call link,-shared -Wl$(,)-soname$(,)libattention.so.1 $^ $(lib_libs))
+
+$(O)/attentiond: $(server_objects) $(O)/libattention.a
+	$(call say,LD,$@)
+	$(call link,$^ $(pkg_libs) -lm)
+	$(if $(filter plain,$(variant)),@ln -sf plain/attentiond $(B)/attentiond)
+
+$(programs): %: %.o $(support_objects) \
+		$(filter-out %/main.o,$(server_objects)) $(O)/libattention.a
+	$(call say,LD,$@)
+	$(call link,$^ $(pkg_libs) $(test_libs) -lm)
+
+# Files built into the daemon: openapi.yaml lies between the symbols
+# embed_openapi_yaml and embed_openapi_yaml_end, with a NUL behind it.
+$(O)/embed.S: $(embedded) $(O)/settings
+	@{ echo '.section .note.GNU-stack,"",%progbits'; \
+	echo '.section .rodata'; for f in $(embedded); do \
+	s=embed_$$(basename $$f | tr -c 'a-z0-9\n' _); \
+	printf '.balign 16\n.global %s, %s_end\n' $$s $$s; \
+	printf '%s: .incbin "%s"\n%s_end: .byte 0\n' $$s $$f $$s; \
+	done; } > $@
+
+$(O)/embed.o: $(O)/embed.S
+	$(call say,AS,$(embedded))
+	$(call compile)
+
+# Written anew only when a flag changed; everything depends on it.
+$(O)/settings: FORCE
+	$(make_dir)
+	@$(PKG_CONFIG) --print-errors --exists $(packages) || { \
+	echo 'Needed: $(build_packages) (make setup gets them)'; exit 1; }
+	@echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' | cmp -s - $@ || \
+	echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' > $@
+
+-include $(wildcard $(O)/*/*.d $(O)/*/*/*.d)
+, := ,
+
+# --- using -------------------------------------------------------------------
+
+setup: ## install what building and running need
+	@tests/support/setup.sh $(build_packages)
+
+run: setup ## set up, build, serve on PORT, and show the worked example
+	@$(MAKE) all
+	@tests/support/example.sh $(B)/attentiond $(PORT)
+
+test: ## set up, then build and run every test
+	@tests/support/setup.sh $(build_packages) $(test_packages)
+	@$(MAKE) WERROR=1 check
+
+check: all $(programs) ## build and run every test, installing nothing
+	@$(run) $(unit) $(api)
+
+asan: ; @$(MAKE) SAN=address check ## every test with the address sanitizer
+ubsan: ; @$(MAKE) SAN=undefined check ## ... the undefined behaviour sanitizer
+tsan: ; @$(MAKE) SAN=thread check ## ... the thread sanitizer
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 18
+
+clean: ## remove what was built
+	rm -rf $(B)
+
+FORCE:
+.PHONY: FORCE all asan check clean help run setup test tsan ubsan
+.DELETE_ON_ERROR:
+.SECONDARY:

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: run.sh [--sanitizer address|undefined|thread] BUILD PROGRAM...
+# Runs Check programs one after another against the daemon in BUILD and prints
+# the summary line of each; all that a program said only if it failed. A
+# program fails the run if it is missing, crashes, checks nothing, fails a
+# check, or if a sanitizer had something to report in it or in a daemon that it
+# started.
+set -u
+
+sanitizer=
+if [ "$1" = --sanitizer ]; then
+    sanitizer=$2
+    shift 2
+fi
+build=$(cd "$1" && pwd) || exit 1
+shift
+[ $# -gt 0 ] || { echo "run.sh: no test programs" >&2; exit 1; }
+
+export ATTENTIOND="$build/attentiond" OPENBLAS_NUM_THREADS=1 CK_VERBOSITY=normal
+reports=$build/reports
+rm -rf "$reports"
+mkdir -p "$reports"
+case $sanitizer in
+address) export ASAN_OPTIONS="log_path=$reports/address" ;;
+undefined) export UBSAN_OPTIONS="print_stacktrace=1:log_path=$reports/undefined" ;;
+thread) export TSAN_OPTIONS="log_path=$reports/thread" CK_FORK=no ;;
+esac
+[ -z "$sanitizer" ] || export CK_TIMEOUT_MULTIPLIER=10
+
+summary='^[0-9]*%: Checks: [0-9]*, Failures: [0-9]*, Errors: [0-9]*$'
+passed='^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0$'
+log=$build/test.log
+failed=
+for program; do
+    echo "TEST  ${program##*/tests/}"
+    "$program" >"$log" 2>&1 </dev/null
+    status=$?
+    grep "$summary" "$log"
+    imperfect=$(grep "$summary" "$log" | grep -cv "$passed")
+    if [ $status != 0 ] || ! grep -q "$passed" "$log" ||
+        [ "$imperfect" != 0 ] || [ -n "$(ls "$reports")" ]; then
+        grep -v "$summary" "$log"
+        cat "$reports"/* 2>/dev/null
+        rm -f "$reports"/*
+        echo "FAIL  ${program##*/tests/}: exit status $status"
+        failed="$failed ${program##*/tests/}"
+    fi
+done
+[ -z "$failed" ] || { echo "Failed:$failed" >&2; exit 1; }
