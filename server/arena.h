@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena - the memory of requests. Blocks come from one process-wide cache of
+ * large blocks, since the first touch of a fresh page is dear: they are kept
+ * after use, those of 2 MiB and more are aligned for huge pages, and
+ * block_trim() gives back what has rested. An arena is a list of blocks that
+ * dies in one call. Every call may fail; a failure is a NULL.
+ * Thread rule: blocks from any thread (one lock); an arena has one owner at
+ * a time. Knows no room.
+ */
+#ifndef ARENA_H
+#define ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* At least `bytes`, aligned to 64 (2 MiB if that large), contents undefined.
+ * *got is the true size, to be given back with the block. */
+void *block_take(size_t bytes, size_t *got);
+void block_give(void *block, size_t got);
+
+/* Gives blocks back to the system that nobody has used since
+ * `rest_ms` before now_ms; called by the watch thread. */
+void block_trim(int64_t now_ms, int64_t rest_ms);
+
+/* Bytes in use by owners, and resting in the cache. */
+size_t block_used_bytes(void);
+size_t block_cached_bytes(void);
+
+/* Sum of what may be in use at once; 0: no limit. block_take beyond it is
+ * NULL. */
+void block_set_budget(size_t bytes);
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks;   /* newest first */
+    char *next, *end;             /* free part of the newest small block */
+    size_t bytes;                 /* sum of blocks taken */
+};
+
+void arena_init(struct arena *arena);
+
+/* `bytes` aligned to 64, undefined contents, or NULL. Large ones get a block
+ * of their own. */
+void *arena_alloc(struct arena *arena, size_t bytes);
+
+/* Copies n bytes and a NUL. */
+char *arena_text(struct arena *arena, const char *text, size_t n);
+
+/* All of it back to the cache. */
+void arena_free(struct arena *arena);
+
+#endif
