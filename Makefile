@@ -12,7 +12,7 @@ PORT ?= 8080
 PREFIX ?= /usr/local
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
-MAKEFLAGS += --no-builtin-rules -j$(shell nproc)
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 build_packages := gcc libc6-dev pkg-config libmicrohttpd-dev libjansson-dev \
 	libopenblas-dev zlib1g-dev curl
@@ -69,6 +69,7 @@ link = $(Q)$(CC) $(CFLAGS) $(sanitizer) -pthread $(LDFLAGS) $(1) -o $@
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-5s %s\n' $(1) '$(2)')
 make_dir = @mkdir -p $(@D)
+remake = @$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- building ----------------------------------------------------------------
 
@@ -141,19 +142,22 @@ setup: ## install what building and running need
 	@tests/support/setup.sh $(build_packages)
 
 run: setup ## set up, build, serve on PORT, and show the worked example
-	@$(MAKE) all
+	$(remake) all
 	@tests/support/example.sh $(B)/attentiond $(PORT)
 
 test: ## set up, then build and run every test
 	@tests/support/setup.sh $(build_packages) $(test_packages)
-	@$(MAKE) WERROR=1 check
+	$(remake) WERROR=1 check
 
 check: all $(programs) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
-asan: ; @$(MAKE) SAN=address check ## every test with the address sanitizer
-ubsan: ; @$(MAKE) SAN=undefined check ## ... the undefined behaviour sanitizer
-tsan: ; @$(MAKE) SAN=thread check ## ... the thread sanitizer
+asan: ; $(remake) SAN=address check ## every test with the address sanitizer
+ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
+tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
+
+ubsan: | $(filter asan,$(MAKECMDGOALS))
+tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 18
