@@ -69,7 +69,7 @@ link = $(Q)$(CC) $(CFLAGS) $(sanitizer) -pthread $(LDFLAGS) $(1) -o $@
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-5s %s\n' $(1) '$(2)')
 make_dir = @mkdir -p $(@D)
-remake = @$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+remake = +@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- building ----------------------------------------------------------------
 
