@@ -152,20 +152,55 @@ test: ## set up, then build and run every test
 check: all $(programs) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
+check-more: ## what a bare chroot cannot run: lints, sanitizers, clang
+	@tests/support/setup.sh $(build_packages) $(test_packages) $(more_packages)
+	$(remake) lint
+	$(remake) CC=clang WERROR=1 check
+	$(remake) asan ubsan tsan
+
+lint: ## layers, style, shell scripts, openapi.yaml
+	tests/lint/layers.sh
+	tests/lint/style.sh
+	shellcheck .ci/run $(wildcard tests/*.sh tests/*/*.sh)
+	tests/lint/openapi.sh
+
 asan: ; $(remake) SAN=address check ## every test with the address sanitizer
 ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
 tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
-
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 
+bench: all $(bench) ## time the library
+	@for program in $(bench); do $$program || exit; done
+
+to := $(DESTDIR)$(PREFIX)
+install: all ## install below $(DESTDIR)$(PREFIX)
+	install -d $(addprefix $(to)/,bin include lib/pkgconfig share/attentiond)
+	install $(O)/attentiond $(to)/bin
+	install -m 644 lib/attention.h $(to)/include
+	install -m 644 $(O)/libattention.a $(to)/lib
+	install -m 644 $(O)/libattention.so $(to)/lib/libattention.so.1
+	ln -sf libattention.so.1 $(to)/lib/libattention.so
+	printf '%s\n' 'Name: attention' 'Description: Attention on the CPU' \
+		'Version: $(VERSION)' 'Requires.private: openblas' \
+		'Libs: -L$(PREFIX)/lib -lattention' 'Libs.private: -lm' \
+		'Cflags: -I$(PREFIX)/include' > $(to)/lib/pkgconfig/attention.pc
+	install -m 644 openapi.yaml $(to)/share/attentiond
+
+uninstall: ## remove what install installed
+	rm -f $(addprefix $(to)/,bin/attentiond include/attention.h \
+		$(addprefix lib/,libattention.a libattention.so libattention.so.1 \
+		pkgconfig/attention.pc))
+	rm -rf $(to)/share/attentiond
+
 help: ## this list
-	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 12
 
 clean: ## remove what was built
 	rm -rf $(B)
 
 FORCE:
-.PHONY: FORCE all asan check clean help run setup test tsan ubsan
+.PHONY: FORCE all asan bench check check-more clean help install lint run \
+	setup test tsan ubsan uninstall
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Checks openapi.yaml against the OpenAPI rules, with a linter from npm.
+set -eu
+cd "$(dirname "$0")/../.."
+
+export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
+npx --yes @redocly/cli@1.34.3 lint --max-problems 20 openapi.yaml
