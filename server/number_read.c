@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * number_read - one JSON number of any kind, in plain C. Its digits make an
+ * integer w and a power of ten q, and w 10^q is rounded by a 128-bit product
+ * (Eisel and Lemire, "Number parsing at a gigabyte per second", 2021). What
+ * the product leaves open goes to number_exact.c.
+ */
+#include "number_read.h"
+
+#include <string.h>
+
+#include "number_exact.h"
+
+enum { DIGITS_OF_W = 19 }; /* 10^19 < 2^64 */
+
+/* Further digits of an exponent change nothing: no text has as many bytes. */
+static const int64_t exponent_limit = 1000000000000000;
+
+struct decimal {
+    bool negative;
+    const char *digits, *end;       /* digits, perhaps a point among them */
+    int64_t exponent;               /* of the last digit */
+    uint64_t w;                     /* the digits, if they are not too many */
+};
+
+static const char *take_digits(const char *p, const char *end, uint64_t *w)
+{
+    for (; end - p >= 8; p += 8) {
+        uint64_t eight = number_load8(p);
+        if (!number_are_digits(eight))
+            break;
+        *w = *w * 100000000 + number_of_digits(eight);
+    }
+    for (; p < end && number_is_digit(*p); p++)
+        *w = *w * 10 + (uint64_t)(*p - '0');
+    return p;
+}
+
+enum number_status number_read_exponent(const char *p, const char *end,
+                                        int64_t *exponent, const char **next)
+{
+    int64_t e = 0;
+    p++;
+    bool minus = p < end && *p == '-';
+    p += minus || (p < end && *p == '+');
+    *next = p;
+    for (; p < end && number_is_digit(*p); p++)
+        if (e < exponent_limit)
+            e = e * 10 + (*p - '0');
+    if (p == *next)
+        return NUMBER_SYNTAX;
+    *exponent += minus ? -e : e;
+    *next = p;
+    return NUMBER_OK;
+}
+
+static enum number_status take_apart(const char *p, const char *end,
+                                     struct decimal *d, const char **next)
+{
+    d->w = 0;
+    d->exponent = 0;
+    d->negative = p < end && *p == '-';
+    p += d->negative;
+    d->digits = p;
+    p = p < end && *p == '0' ? p + 1 : take_digits(p, end, &d->w);
+    *next = p;
+    if (p == d->digits)
+        return NUMBER_SYNTAX;
+    if (p < end && *p == '.') {
+        const char *fraction = p + 1;
+        p = take_digits(fraction, end, &d->w);
+        *next = p;
+        if (p == fraction)
+            return NUMBER_SYNTAX;
+        d->exponent = fraction - p;
+    }
+    d->end = p;
+    if (p < end && (*p | 0x20) == 'e')
+        return number_read_exponent(p, end, &d->exponent, next);
+    return NUMBER_OK;
+}
+
+/* Leaves the first 19 significant digits in w; true if others were cut off. */
+static bool cut_digits(struct decimal *d)
+{
+    int taken = 0;
+    bool cut = false;
+    if (d->end - d->digits <= DIGITS_OF_W)
+        return false;
+    d->w = 0;
+    for (const char *p = d->digits; p < d->end; p++) {
+        if (*p == '.')
+            continue;
+        if (taken == DIGITS_OF_W) {
+            d->exponent++;
+            cut = true;
+            continue;
+        }
+        d->w = d->w * 10 + (uint64_t)(*p - '0');
+        taken += d->w > 0;
+    }
+    return cut;
+}
+
+/* P = floor(w g / 2^64), the upper 128 of 192 bits. With w and g normalised,
+ * w 10^q in units of P's last bit lies in (P - 1, P + 1), since g is at most
+ * 1 too large and the floor at most 1 too small. So the only P that does not
+ * tell how to round is the one just half way. */
+bool number_round(uint64_t w, int64_t q, uint64_t *bits)
+{
+    *bits = 0;
+    if (w == 0 || q < NUMBER_POWER_MIN)
+        return true;
+    *bits = NUMBER_INFINITY;
+    if (q > 308)
+        return true;
+    int zeros = __builtin_clzll(w);
+    struct number_power g = number_power(q);
+    w <<= zeros;
+    number_u128 product = (number_u128)w * g.high;
+    product += (number_u128)w * g.low >> 64;
+
+    int top = (int)(product >> 127);
+    int exponent = 63 + top + number_log2_of_power10((int)q) - zeros;
+    int drop = 74 + top; /* all but 53 bits, but more of a subnormal */
+    if (exponent < -1022)
+        drop += -1022 - exponent;
+    *bits = 0;
+    if (drop > 127)
+        return false;
+    number_u128 half = (number_u128)1 << (drop - 1);
+    number_u128 rest = product & (2 * half - 1);
+    *bits = (uint64_t)(product >> drop) + (rest > half);
+    if (exponent >= -1022)
+        *bits += (uint64_t)(exponent + 1022) << 52;
+    if (*bits > NUMBER_INFINITY)
+        *bits = NUMBER_INFINITY;
+    return rest != half;
+}
+
+static uint64_t round_decimal(struct decimal *d)
+{
+    uint64_t bits, above;
+    const char *digits = d->digits;
+    int64_t exponent = d->exponent;
+    bool cut = cut_digits(d);
+    bool sure = number_round(d->w, d->exponent, &bits);
+    if (sure && !cut)
+        return bits;
+    if (sure && number_round(d->w + 1, d->exponent, &above) && above == bits)
+        return bits;
+    return number_round_exactly(digits, d->end, exponent, bits);
+}
+
+enum number_status number_read(const char *p, const char *end, double *value,
+                               const char **next)
+{
+    struct decimal d;
+    enum number_status status = take_apart(p, end, &d, next);
+    if (status != NUMBER_OK)
+        return status;
+    uint64_t bits = round_decimal(&d);
+    if (bits == NUMBER_INFINITY)
+        return NUMBER_OVERFLOW;
+    *value = number_from_bits(bits | (uint64_t)d.negative << 63);
+    return NUMBER_OK;
+}

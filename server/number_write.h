@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * number_write - the shortest decimals, before they are text. Shared by the
+ * writers of all CPUs; others include number.h.
+ *
+ * A finite value is c 2^q. Every decimal nearer to it than to its neighbours
+ * reads back as the same bits; the shortest, and of these the nearest to the
+ * value, is found as in R. Giulietti, "The Schubfach way to render doubles"
+ * (2021): scaled by a power of ten 10^-k such that one or two of the integers
+ * s, s + 1, or 10 floor(s / 10), 10 floor(s / 10) + 10 fall between the
+ * midpoints to the neighbours. All are computed in quarters, as integers with
+ * a sticky last bit.
+ */
+#ifndef NUMBER_WRITE_H
+#define NUMBER_WRITE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "number.h"
+#include "number_power.h"
+
+struct number_decimal {
+    uint64_t digits; /* may end in zeros */
+    int exponent;    /* value is digits 10^exponent */
+};
+
+/* One of the candidates, where v4, lower and upper are four times the scaled
+ * value and its midpoints. An odd c has its midpoints outside. */
+static inline struct number_decimal number_choose(uint64_t v4, uint64_t lower,
+                                                  uint64_t upper, bool odd,
+                                                  int k)
+{
+    uint64_t s = v4 / 4, ten = s / 10 * 10;
+    lower += odd;
+    upper -= odd;
+    bool ten_in = lower <= 4 * ten, next_ten_in = 4 * ten + 40 <= upper;
+    bool in = lower <= 4 * s, next_in = 4 * s + 4 <= upper;
+    bool next_nearer = v4 > 4 * s + 2 || (v4 == 4 * s + 2 && (s & 1));
+    uint64_t one = s + (in != next_in ? next_in : next_nearer);
+    uint64_t chosen = ten_in != next_ten_in ? ten + 10 * next_ten_in : one;
+    return (struct number_decimal){chosen, k};
+}
+
+/* round-to-odd of cp g / 2^64: the upper word, its last bit set if the rest
+ * is not 0. A rest of 1 comes from g's being too large. */
+static inline uint32_t number_scale_f32(uint64_t g, uint32_t cp)
+{
+    number_u128 product = (number_u128)g * cp;
+    uint32_t rest = (uint32_t)(product >> 32);
+    return (uint32_t)(product >> 64) | (rest > 1);
+}
+
+static inline uint64_t number_scale_f64(struct number_power g, uint64_t cp)
+{
+    number_u128 product = (number_u128)g.high * cp;
+    product += (number_u128)g.low * cp >> 64;
+    return (uint64_t)(product >> 64) | ((uint64_t)product > 1);
+}
+
+/* The value with these bits, not 0, sign passed over, neither infinite nor
+ * NaN. */
+static inline struct number_decimal number_shortest_f32(uint32_t bits)
+{
+    uint32_t c = bits & 0x7fffff, biased = bits >> 23 & 0xff;
+    bool nearer_below = c == 0 && biased > 1; /* a power of two */
+    c |= (uint32_t)(biased > 0) << 23;
+    int q = (int)(biased > 0 ? biased : 1) - 150;
+    int k = nearer_below ? number_log10_of_three_quarters(q)
+                         : number_log10_of_power2(q);
+    int h = q + number_log2_of_power10(-k) + 1;
+    uint64_t g = number_power(-k).high + 1;
+    uint32_t v4 = number_scale_f32(g, 4 * c << h);
+    uint32_t lower = number_scale_f32(g, (4 * c - 2 + nearer_below) << h);
+    uint32_t upper = number_scale_f32(g, (4 * c + 2) << h);
+    return number_choose(v4, lower, upper, c & 1, k);
+}
+
+static inline struct number_decimal number_shortest_f64(uint64_t bits)
+{
+    const uint64_t hidden = (uint64_t)1 << 52;
+    uint64_t c = bits & (hidden - 1);
+    int biased = (int)(bits >> 52 & 0x7ff);
+    bool nearer_below = c == 0 && biased > 1;
+    c |= biased > 0 ? hidden : 0;
+    int q = (biased > 0 ? biased : 1) - 1075;
+    int k = nearer_below ? number_log10_of_three_quarters(q)
+                         : number_log10_of_power2(q);
+    int h = q + number_log2_of_power10(-k) + 1;
+    struct number_power g = number_power(-k);
+    uint64_t v4 = number_scale_f64(g, 4 * c << h);
+    uint64_t lower = number_scale_f64(g, (4 * c - 2 + nearer_below) << h);
+    uint64_t upper = number_scale_f64(g, (4 * c + 2) << h);
+    return number_choose(v4, lower, upper, c & 1, k);
+}
+
+#endif
