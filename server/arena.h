@@ -11,6 +11,7 @@
 #ifndef ARENA_H
 #define ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,15 @@ size_t block_used_bytes(void);
 size_t block_cached_bytes(void);
 
 /* Sum of what may be in use at once; 0: no limit. block_take beyond it is
- * NULL. */
+ * NULL, but small blocks (256 KiB) find a sixteenth more: who is refused or
+ * asks for metrics is answered still. Used and cached bytes together stay
+ * within the budget too. */
 void block_set_budget(size_t bytes);
+
+/* For tests: after so many takes one fails, once; below 0: none.
+ * block_failed() says whether it has come to that. */
+void block_fail_after(int64_t takes);
+bool block_failed(void);
 
 struct arena_block;
 

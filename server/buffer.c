@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer - see buffer.h. `capacity` is the true size of the block: it may lie
+ * above the ceiling, and is always above length, so that there is room for
+ * the NUL that vsnprintf writes.
+ */
+#include "buffer.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+
+void buffer_init(struct buffer *b, size_t ceiling)
+{
+    *b = (struct buffer){.ceiling = ceiling};
+}
+
+enum buffer_status buffer_reserve(struct buffer *b, size_t more)
+{
+    if (more > b->ceiling - b->length)
+        return BUFFER_CEILING;
+    if (more < b->capacity - b->length)
+        return BUFFER_OK;
+
+    size_t wanted = b->capacity + b->capacity / 2;
+    if (wanted > b->ceiling)
+        wanted = b->ceiling;
+    if (wanted < b->length + more)
+        wanted = b->length + more;
+    if (wanted == SIZE_MAX)
+        return BUFFER_NO_MEMORY;
+
+    size_t got;
+    char *data = block_take(wanted + 1, &got);
+    if (!data)
+        return BUFFER_NO_MEMORY;
+    if (b->length > 0)
+        memcpy(data, b->data, b->length);
+    block_give(b->data, b->capacity);
+    b->data = data;
+    b->capacity = got;
+    return BUFFER_OK;
+}
+
+enum buffer_status buffer_append(struct buffer *b, const void *bytes, size_t n)
+{
+    enum buffer_status status = buffer_reserve(b, n);
+    if (status == BUFFER_OK && n > 0) {
+        memcpy(b->data + b->length, bytes, n);
+        b->length += n;
+    }
+    return status;
+}
+
+enum buffer_status buffer_print(struct buffer *b, const char *format, ...)
+{
+    va_list first, second;
+    va_start(first, format);
+    va_copy(second, first);
+
+    size_t room = b->capacity - b->length;
+    int n = vsnprintf(room ? b->data + b->length : NULL, room, format, first);
+    enum buffer_status status =
+        n < 0 ? BUFFER_NO_MEMORY : buffer_reserve(b, (size_t)n);
+    if (status == BUFFER_OK && (size_t)n >= room)
+        vsnprintf(b->data + b->length, (size_t)n + 1, format, second);
+    if (status == BUFFER_OK)
+        b->length += (size_t)n;
+
+    va_end(second);
+    va_end(first);
+    return status;
+}
+
+void buffer_free(struct buffer *b)
+{
+    block_give(b->data, b->capacity);
+    buffer_init(b, b->ceiling);
+}
