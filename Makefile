@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # `make help` lists the targets, CONTRIBUTING.md explains them. Settings:
-# B=build  CC=gcc  SAN=address|undefined|thread  WERROR=1  V=1  PORT=8080
-# PREFIX=/usr/local  DESTDIR=
+# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|thread
+# WERROR=1  V=1  PORT=8080  PREFIX=/usr/local  DESTDIR=
 # Programs are found by their place, so a new source file needs no line here.
 
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+HOST_CC ?= gcc
 B ?= build
 PORT ?= 8080
 PREFIX ?= /usr/local
@@ -15,7 +16,7 @@ CFLAGS ?= -O2 -g
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 build_packages := gcc libc6-dev pkg-config libmicrohttpd-dev libjansson-dev \
-	libopenblas-dev zlib1g-dev curl
+	libopenblas-dev zlib1g-dev libyaml-dev curl
 test_packages := check libcurl4-gnutls-dev python3 nodejs wrk hey
 more_packages := clang shellcheck universal-ctags \
 	$(if $(shell command -v npm),,npm)
@@ -48,12 +49,13 @@ unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 programs := $(unit) $(api) $(bench)
-embedded := $(wildcard openapi.yaml server/web/*)
+embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
 # --- flags -------------------------------------------------------------------
 
 once = $(eval $(1) := $$(shell $(2)))$($(1))
 packages := libmicrohttpd jansson openblas zlib
+tool_packages := yaml-0.1 jansson
 pkg_cflags = $(call once,pkg_cflags,$(PKG_CONFIG) --cflags $(packages))
 pkg_libs = $(call once,pkg_libs,$(PKG_CONFIG) --libs $(packages))
 lib_libs = $(call once,lib_libs,$(PKG_CONFIG) --libs openblas) -lm
@@ -122,13 +124,23 @@ $(O)/embed.S: $(embedded) $(O)/settings
 	done; } > $@
 
 $(O)/embed.o: $(O)/embed.S
-	$(call say,AS,$(embedded))
+	$(call say,AS,$<)
 	$(call compile)
+
+$(B)/openapi.json: openapi.yaml $(B)/yaml_to_json
+	$(call say,JSON,$@)
+	$(Q)$(B)/yaml_to_json < $< > $@
+
+$(B)/yaml_to_json: tools/yaml_to_json.c
+	$(call say,CC,$<)
+	$(make_dir)
+	$(Q)$(HOST_CC) -std=c11 -O2 $(warnings) $< -o $@ \
+		$(shell $(PKG_CONFIG) --cflags --libs $(tool_packages))
 
 # Written anew only when a flag changed; everything depends on it.
 $(O)/settings: FORCE
 	$(make_dir)
-	@$(PKG_CONFIG) --print-errors --exists $(packages) || { \
+	@$(PKG_CONFIG) --print-errors --exists $(packages) $(tool_packages) || { \
 	echo 'Needed: $(build_packages) (make setup gets them)'; exit 1; }
 	@echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' | cmp -s - $@ || \
 	echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' > $@
