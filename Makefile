@@ -79,7 +79,8 @@ all: $(O)/attentiond $(O)/libattention.a $(O)/libattention.so ## build all (defa
 
 $(lib_objects): private include := -fvisibility=hidden -Ilib
 $(server_objects): private include := -Ilib -Iserver
-$(O)/tests/%.o: private include := -Ilib -Iserver -Itests/support
+$(O)/tests/%.o: private include := -iquote lib -iquote server \
+	-iquote tests/support
 
 $(O)/%.o: %.c $(O)/settings
 	$(call say,CC,$<)
@@ -90,7 +91,8 @@ define level_rule
 $(O)/lib/%_levels_$(1).o: lib/%_levels.c $(O)/settings
 	$$(call say,CC,$$< $(1))
 	$$(make_dir)
-	$$(call compile,$$(include) -O3 -DLEVEL=$(1) $(level_$(1)))
+	$$(call compile,$$(include) -O3 -ffp-contract=fast \
+		-DLEVEL=$(1) $(level_$(1)))
 endef
 $(foreach l,$(levels),$(eval $(call level_rule,$(l))))
 
