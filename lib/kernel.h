@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.h - the compute kernels under the tile loop: attention over one block
+ * of queries, a tile of keys at a time, for one type and one CPU level.
+ *
+ *     S = scale * K Q^T,   P = exp(S - m),   O = O alpha + V^T P
+ *
+ * A tile stands on its side: [keys][W], W = vecs * lanes queries next to each
+ * other, a query in one lane of a vector. So K and V are read where they lie,
+ * row by row with any stride, nothing but Q is packed, and no sum runs across
+ * lanes. The bits of a query depend on its own row, on K and V and on where
+ * the tiles of keys begin: not on its lane, on vecs, or on its neighbours.
+ *
+ * All pointers are to float or all to double; strides count elements; nothing
+ * needs an alignment, 64 bytes is fastest. No function keeps a pointer,
+ * allocates or fails; all are pure but for what they write.
+ */
+
+#ifndef ATTN_KERNEL_H
+#define ATTN_KERNEL_H
+
+#include "attention.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KERNEL_VECS = 3 };  /* the best vecs: more queries, less traffic */
+
+struct kernel {
+    const char *level; /* "v2", "v3", "v4", "base" */
+    int lanes;         /* queries in a vector: 2 to 16 */
+
+    /* --- a tile: 1 <= vecs <= KERNEL_VECS ------------------------------ */
+
+    /* t[c][i] = x[i][c] for i < rows; lanes from rows on are zero.
+       x [rows, n], t [n, W] */
+    void (*columns)(int vecs, int64_t rows, int64_t n, const void *x,
+                    int64_t x_row, void *t);
+
+    /* s[j][i] = scale * sum of k[j][c] q[c][i], c upwards.
+       q [d, W], k [n, d], s [n, W] */
+    void (*scores)(int vecs, int64_t n, int64_t d, const void *q,
+                   const void *k, int64_t k_row, double scale, void *s);
+
+    /* One step of the running softmax, lane by lane: m becomes the largest
+       score so far, alpha = exp(m before - m), s = exp(s - m) in place,
+       l = l alpha + sum of s. Start with m = -Infinity, l = 0. -Infinity
+       gives exactly 0, all of them 0 as well (m stays -Infinity). NaN, and
+       +Infinity as the largest, make l NaN. exp is right to 4 ulp, subnormal
+       results included. s [n, W], m l alpha [W] */
+    void (*softmax)(int vecs, int64_t n, void *s, void *m, void *l,
+                    void *alpha);
+
+    /* o[c][i] = o[c][i] alpha[i] + sum of v[j][c] p[j][i], j upwards.
+       p [n, W], v [n, d], alpha [W], o [d, W] */
+    void (*mix)(int vecs, int64_t n, int64_t d, const void *p, const void *v,
+                int64_t v_row, const void *alpha, void *o);
+
+    /* x[i][c] = t[c][i] factor[i] for i < rows.
+       t [n, W], factor [W], x [rows, n] */
+    void (*rows)(int vecs, int64_t rows, int64_t n, const void *t,
+                 const void *factor, void *x, int64_t x_row);
+
+    /* --- a line: one query, for as few as decoding has; not the same bits */
+
+    /* s[j] = scale * k[j] . q;  s has room for n rounded up to lanes.
+       q [d], k [n, d] */
+    void (*line_scores)(int64_t n, int64_t d, const void *q, const void *k,
+                        int64_t k_row, double scale, void *s);
+
+    /* softmax of a line; m, l, alpha are one number each. Writes zeros up to
+       the next multiple of lanes. */
+    void (*line_softmax)(int64_t n, void *s, void *m, void *l, void *alpha);
+
+    /* o[c] = o[c] alpha + sum of p[j] v[j][c].  p [n], v [n, d], o [d] */
+    void (*line_mix)(int64_t n, int64_t d, const void *p, const void *v,
+                     int64_t v_row, const void *alpha, void *o);
+};
+
+/* Chooses the best level of this CPU; called once, before the others. */
+void attn_kernel_init(void);
+
+/* The kernels of a type; constant after attn_kernel_init. */
+const struct kernel *attn_kernel(enum attn_dtype dtype);
+
+/* For the tests: makes a level the chosen one, counted from 0, the best last;
+   returns its name, NULL (and changes nothing) where this CPU has no more. */
+const char *attn_kernel_force(size_t level);
+
+#endif

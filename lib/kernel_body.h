@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_body.h - the kernels of one type, for the CPU the compiler is aiming
+ * at; what each does is said in kernel.h. kernel_levels.c includes this twice
+ * and defines real, whole (the integer of that size), NAME, LOWER, UPPER and
+ * the numbers of exp. A function called ..._of has vecs as a constant where it
+ * is inlined; the one without fans out to three copies of it.
+ */
+#define LANES ((int)(VECTOR_BYTES / sizeof(real)))
+#define MOST_VECS 4
+#define vec NAME(vec)
+#define bits NAME(bits)
+#define loose NAME(loose)
+
+typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef whole bits __attribute__((vector_size(VECTOR_BYTES)));
+typedef real loose __attribute__((vector_size(VECTOR_BYTES), may_alias,
+                                  aligned(sizeof(real))));
+
+/* --- vectors ------------------------------------------------------------- */
+
+static INLINE vec NAME(load)(const real *p)
+{
+    return (vec)*(const loose *)p;
+}
+
+static INLINE void NAME(store)(real *p, vec x)
+{
+    *(loose *)p = (loose)x;
+}
+
+static INLINE vec NAME(splat)(real x)
+{
+    return x - (vec){0};
+}
+
+/* The first n < LANES of a vector, the rest zero. */
+static INLINE vec NAME(load_some)(const real *p, int64_t n)
+{
+    vec x = {0};
+
+    memcpy(&x, p, (size_t)n * sizeof *p);
+    return x;
+}
+
+static INLINE vec NAME(choose)(bits which, vec yes, vec no)
+{
+    return (vec)((which & (bits)yes) | (~which & (bits)no));
+}
+
+/* a > b ? a : b in each lane: b where one of them is NaN */
+static INLINE vec NAME(larger)(vec a, vec b)
+{
+    return NAME(choose)(a > b, a, b);
+}
+
+/* exp(x) for x <= 0 or NaN:  x = e ln 2 + r,  exp(x) = 2^e P(r).
+   Adding EXP_ROUND leaves e, and what lifts it above the subnormals, in the
+   lowest bits of t; shifted up they are the exponent of a power of two. P is
+   summed up 2^-EXP_LIFT times too small, so that the one last product brings
+   it back, rounding to a subnormal where it must, and keeps a NaN. */
+static INLINE vec NAME(exp)(vec x)
+{
+    static const real term[] = EXP_TERMS;
+    const real round = EXP_ROUND + EXP_BIAS + EXP_LIFT;
+    vec t, e, r, y;
+
+    x = NAME(larger)(NAME(splat)(EXP_LEAST), x);
+    t = x * (real)LOG2E + round;
+    e = t - round;
+    r = x - e * EXP_LN2_HIGH;
+    r = r - e * EXP_LN2_LOW;
+    y = NAME(splat)(term[0] * EXP_DROP);
+    UNROLL
+    for (int i = 1; i < (int)(sizeof term / sizeof *term); i++) {
+        y = y * r + term[i] * EXP_DROP;
+    }
+    return y * (vec)((bits)t << EXP_SHIFT);
+}
+
+/* Two rows of vectors become one by turns: LANES of them, zipped log2(LANES)
+   times, are transposed. */
+static INLINE void NAME(zip)(vec x[LANES])
+{
+    vec y[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES / 2; i++) {
+        vec a = x[i], b = x[i + LANES / 2];
+        y[2 * i] = __builtin_shufflevector(a, b, LOWER);
+        y[2 * i + 1] = __builtin_shufflevector(a, b, UPPER);
+    }
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        x[i] = y[i];
+    }
+}
+
+static INLINE void NAME(transpose)(vec x[LANES])
+{
+    NAME(zip)(x);
+    if (LANES > 2) {
+        NAME(zip)(x);
+    }
+    if (LANES > 4) {
+        NAME(zip)(x);
+    }
+    if (LANES > 8) {
+        NAME(zip)(x);
+    }
+}
+
+/* --- the product --------------------------------------------------------- */
+
+/* sum[i][u] = over t < n, upwards:  a[i*a_row + t*a_step] * b[t*b_step + u],
+   u < vecs vectors. rows and vecs are constants; the sums stay in registers. */
+static INLINE void NAME(product)(int rows, int vecs, int64_t n, const real *a,
+                                 int64_t a_row, int64_t a_step, const real *b,
+                                 int64_t b_step, vec sum[ROWS][MOST_VECS])
+{
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            sum[i][u] = (vec){0};
+        }
+    }
+    for (int64_t t = 0; t < n; t++) {
+        vec x[MOST_VECS];
+
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            x[u] = NAME(load)(b + t * b_step + u * LANES);
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            vec y = NAME(splat)(a[i * a_row + t * a_step]);
+            UNROLL
+            for (int u = 0; u < vecs; u++) {
+                sum[i][u] += y * x[u];
+            }
+        }
+    }
+}
+
+/* --- a tile -------------------------------------------------------------- */
+
+/* scores of a few keys */
+static INLINE void NAME(score_few)(int keys, int vecs, int64_t d,
+                                   const real *q, const real *k, int64_t k_row,
+                                   real scale, real *s)
+{
+    vec sum[ROWS][MOST_VECS];
+
+    NAME(product)(keys, vecs, d, k, k_row, 1, q, vecs * LANES, sum);
+    UNROLL
+    for (int i = 0; i < keys; i++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            NAME(store)(s + (i * vecs + u) * LANES, sum[i][u] * scale);
+        }
+    }
+}
+
+static INLINE void NAME(scores_of)(int vecs, int64_t n, int64_t d,
+                                   const real *q, const real *k, int64_t k_row,
+                                   real scale, real *s)
+{
+    int64_t w = vecs * LANES, j = 0;
+
+    for (; j + ROWS <= n; j += ROWS) {
+        NAME(score_few)(ROWS, vecs, d, q, k + j * k_row, k_row, scale,
+                        s + j * w);
+    }
+    for (; j < n; j++) {
+        NAME(score_few)(1, vecs, d, q, k + j * k_row, k_row, scale, s + j * w);
+    }
+}
+
+static void NAME(scores)(int vecs, int64_t n, int64_t d, const void *q,
+                         const void *k, int64_t k_row, double scale, void *s)
+{
+    if (vecs == 3) {
+        NAME(scores_of)(3, n, d, q, k, k_row, (real)scale, s);
+    } else if (vecs == 2) {
+        NAME(scores_of)(2, n, d, q, k, k_row, (real)scale, s);
+    } else {
+        NAME(scores_of)(1, n, d, q, k, k_row, (real)scale, s);
+    }
+}
+
+/* 1. the largest score; 2. what the sums so far shrink by; 3. exp and sum. */
+static INLINE void NAME(softmax_of)(int vecs, int64_t n, real *s, real *m,
+                                    real *l, real *alpha)
+{
+    const vec lowest = NAME(splat)(-(real)INFINITY);
+    vec top[MOST_VECS], base[MOST_VECS], sum[MOST_VECS];
+
+    UNROLL
+    for (int u = 0; u < vecs; u++) {
+        top[u] = NAME(load)(m + u * LANES);
+        sum[u] = (vec){0};
+    }
+    for (int64_t j = 0; j < n; j++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            vec x = NAME(load)(s + (j * vecs + u) * LANES);
+            top[u] = NAME(larger)(x, top[u]);
+        }
+    }
+    UNROLL
+    for (int u = 0; u < vecs; u++) {
+        vec before = NAME(load)(m + u * LANES);
+        base[u] = NAME(choose)(top[u] == lowest, (vec){0}, top[u]);
+        NAME(store)(alpha + u * LANES, NAME(exp)(before - base[u]));
+        NAME(store)(m + u * LANES, top[u]);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            real *at = s + (j * vecs + u) * LANES;
+            vec p = NAME(exp)(NAME(load)(at) - base[u]);
+            NAME(store)(at, p);
+            sum[u] += p;
+        }
+    }
+    UNROLL
+    for (int u = 0; u < vecs; u++) {
+        vec shrink = NAME(load)(alpha + u * LANES);
+        NAME(store)(l + u * LANES,
+                    NAME(load)(l + u * LANES) * shrink + sum[u]);
+    }
+}
+
+static void NAME(softmax)(int vecs, int64_t n, void *s, void *m, void *l,
+                          void *alpha)
+{
+    if (vecs == 3) {
+        NAME(softmax_of)(3, n, s, m, l, alpha);
+    } else if (vecs == 2) {
+        NAME(softmax_of)(2, n, s, m, l, alpha);
+    } else {
+        NAME(softmax_of)(1, n, s, m, l, alpha);
+    }
+}
+
+/* a few columns of V */
+static INLINE void NAME(mix_few)(int columns, int vecs, int64_t n,
+                                 const real *p, const real *v, int64_t v_row,
+                                 const real *alpha, real *o)
+{
+    vec sum[ROWS][MOST_VECS];
+
+    NAME(product)(columns, vecs, n, v, 1, v_row, p, vecs * LANES, sum);
+    UNROLL
+    for (int i = 0; i < columns; i++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            real *at = o + (i * vecs + u) * LANES;
+            vec shrink = NAME(load)(alpha + u * LANES);
+            NAME(store)(at, NAME(load)(at) * shrink + sum[i][u]);
+        }
+    }
+}
+
+static INLINE void NAME(mix_of)(int vecs, int64_t n, int64_t d, const real *p,
+                                const real *v, int64_t v_row,
+                                const real *alpha, real *o)
+{
+    int64_t w = vecs * LANES, c = 0;
+
+    for (; c + ROWS <= d; c += ROWS) {
+        NAME(mix_few)(ROWS, vecs, n, p, v + c, v_row, alpha, o + c * w);
+    }
+    for (; c < d; c++) {
+        NAME(mix_few)(1, vecs, n, p, v + c, v_row, alpha, o + c * w);
+    }
+}
+
+static void NAME(mix)(int vecs, int64_t n, int64_t d, const void *p,
+                      const void *v, int64_t v_row, const void *alpha, void *o)
+{
+    if (vecs == 3) {
+        NAME(mix_of)(3, n, d, p, v, v_row, alpha, o);
+    } else if (vecs == 2) {
+        NAME(mix_of)(2, n, d, p, v, v_row, alpha, o);
+    } else {
+        NAME(mix_of)(1, n, d, p, v, v_row, alpha, o);
+    }
+}
+
+/* --- between rows and lanes ---------------------------------------------- */
+
+/* One vector of queries: rows <= LANES. */
+static void NAME(columns_of)(int64_t rows, int64_t n, const real *x,
+                             int64_t x_row, real *t, int64_t w)
+{
+    int64_t c = 0;
+
+    for (; c + LANES <= n; c += LANES) {
+        vec y[LANES];
+
+        UNROLL
+        for (int i = 0; i < LANES; i++) {
+            y[i] = i < rows ? NAME(load)(x + i * x_row + c) : (vec){0};
+        }
+        NAME(transpose)(y);
+        UNROLL
+        for (int i = 0; i < LANES; i++) {
+            NAME(store)(t + (c + i) * w, y[i]);
+        }
+    }
+    for (; c < n; c++) {
+        for (int i = 0; i < LANES; i++) {
+            t[c * w + i] = i < rows ? x[i * x_row + c] : 0;
+        }
+    }
+}
+
+static void NAME(columns)(int vecs, int64_t rows, int64_t n, const void *x,
+                          int64_t x_row, void *t)
+{
+    for (int u = 0; u < vecs; u++) {
+        int64_t first = u * LANES;
+        NAME(columns_of)(rows - first, n, (const real *)x + first * x_row,
+                         x_row, (real *)t + first, vecs * LANES);
+    }
+}
+
+static void NAME(rows_of)(int64_t rows, int64_t n, const real *t, int64_t w,
+                          const real *factor, real *x, int64_t x_row)
+{
+    const vec by = NAME(load)(factor);
+    int64_t c = 0;
+
+    for (; c + LANES <= n; c += LANES) {
+        vec y[LANES];
+
+        UNROLL
+        for (int i = 0; i < LANES; i++) {
+            y[i] = NAME(load)(t + (c + i) * w) * by;
+        }
+        NAME(transpose)(y);
+        UNROLL
+        for (int i = 0; i < LANES; i++) {
+            if (i < rows) {
+                NAME(store)(x + i * x_row + c, y[i]);
+            }
+        }
+    }
+    for (; c < n; c++) {
+        for (int i = 0; i < LANES && i < rows; i++) {
+            x[i * x_row + c] = t[c * w + i] * factor[i];
+        }
+    }
+}
+
+static void NAME(rows)(int vecs, int64_t rows, int64_t n, const void *t,
+                       const void *factor, void *x, int64_t x_row)
+{
+    for (int u = 0; u < vecs; u++) {
+        int64_t first = u * LANES;
+        NAME(rows_of)(rows - first, n, (const real *)t + first, vecs * LANES,
+                      (const real *)factor + first, (real *)x + first * x_row,
+                      x_row);
+    }
+}

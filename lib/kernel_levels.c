@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_levels.c - the compute kernels, compiled once for each CPU level:
+ * LEVEL is v2, v3, v4 or base. kernel_body.h has the text for one type and is
+ * included twice. Only vector types of the compiler are used, no intrinsics, so
+ * that one source serves SSE, AVX2, AVX-512 and NEON.
+ */
+#include "kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#define ZIP_FLOAT 16
+#define ZIP_DOUBLE 8
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#define ZIP_FLOAT 8
+#define ZIP_DOUBLE 4
+#else
+#define VECTOR_BYTES 16
+#define ZIP_FLOAT 4
+#define ZIP_DOUBLE 2
+#endif
+
+/* Sums held in registers: 8 x 3 of 32 vectors, or 4 x 3 of 16. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define ROWS 8
+#else
+#define ROWS 4
+#endif
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define INLINE inline __attribute__((always_inline))
+
+#define JOIN(a, b) a##b
+#define JOINED(a, b) JOIN(a, b)
+#define TEXT(x) #x
+#define QUOTED(x) TEXT(x)
+
+/* The lanes of two vectors in turn, of their lower and their upper halves. */
+#define LOWER_2 0, 2
+#define UPPER_2 1, 3
+#define LOWER_4 0, 4, 1, 5
+#define UPPER_4 2, 6, 3, 7
+#define LOWER_8 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER_8 4, 12, 5, 13, 6, 14, 7, 15
+#define LOWER_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+
+#define LOG2E 1.44269504088896340736
+
+/* exp(r) for |r| <= ln(2)/2 is 1 + r + r^2 (...), the rest chosen so that the
+   largest relative error is least: 1.05e-7 here, 3.6e-18 for double. */
+#define real float
+#define whole int32_t
+#define NAME(x) x##_f32
+#define LOWER JOINED(LOWER_, ZIP_FLOAT)
+#define UPPER JOINED(UPPER_, ZIP_FLOAT)
+#define EXP_LEAST (-104.0f)
+#define EXP_ROUND 0x1.8p23f
+#define EXP_SHIFT 23
+#define EXP_BIAS 127
+#define EXP_LIFT 64
+#define EXP_DROP 0x1p-64f
+#define EXP_LN2_HIGH 0x1.63p-1f
+#define EXP_LN2_LOW (-2.121944401e-4f)
+#define EXP_TERMS \
+    {8.312500815e-3f, 4.189033142e-2f, 1.666711539e-1f, 4.999923031e-1f, \
+     1, 1}
+#include "kernel_body.h"
+#include "kernel_line.h"
+
+#define real double
+#define whole int64_t
+#define NAME(x) x##_f64
+#define LOWER JOINED(LOWER_, ZIP_DOUBLE)
+#define UPPER JOINED(UPPER_, ZIP_DOUBLE)
+#define EXP_LEAST (-746.0)
+#define EXP_ROUND 0x1.8p52
+#define EXP_SHIFT 52
+#define EXP_BIAS 1023
+#define EXP_LIFT 128
+#define EXP_DROP 0x1p-128
+#define EXP_LN2_HIGH 0x1.62e42feep-1
+#define EXP_LN2_LOW 0x1.a39ef35793c76p-33
+#define EXP_TERMS \
+    {2.50000188530833413e-8, 2.76303062556478566e-7, \
+     2.75575868038470710e-6, 2.48014929496170713e-5, \
+     1.98412695057738060e-4, 1.38888889437599841e-3, \
+     8.33333333349497649e-3, 4.16666666665297253e-2, \
+     1.66666666666664104e-1, 5.00000000000001110e-1, 1, 1}
+#include "kernel_body.h"
+#include "kernel_line.h"
+
+extern const struct kernel *const JOINED(attn_kernel_, LEVEL)[2];
+const struct kernel *const JOINED(attn_kernel_, LEVEL)[2] = {
+    &table_f32, &table_f64
+};
