@@ -55,24 +55,31 @@ enum buffer_status buffer_append(struct buffer *b, const void *bytes, size_t n)
     return status;
 }
 
+static enum buffer_status print(struct buffer *b, const char *format,
+                                va_list first, va_list second)
+{
+    size_t room = b->capacity - b->length;
+    int n = vsnprintf(room ? b->data + b->length : NULL, room, format, first);
+    if (n < 0)
+        return BUFFER_NO_MEMORY;
+    enum buffer_status status = buffer_reserve(b, (size_t)n);
+    if (status == BUFFER_OK && (size_t)n >= room)
+        vsnprintf(b->data + b->length, (size_t)n + 1, format, second);
+    if (status == BUFFER_OK)
+        b->length += (size_t)n;
+    return status;
+}
+
 enum buffer_status buffer_print(struct buffer *b, const char *format, ...)
 {
     va_list first, second;
     va_start(first, format);
     va_copy(second, first);
-
-    size_t room = b->capacity - b->length;
-    int n = vsnprintf(room ? b->data + b->length : NULL, room, format, first);
-    enum buffer_status status =
-        n < 0 ? BUFFER_NO_MEMORY : buffer_reserve(b, (size_t)n);
-    if (status == BUFFER_OK && (size_t)n >= room)
-        vsnprintf(b->data + b->length, (size_t)n + 1, format, second);
-    if (status == BUFFER_OK)
-        b->length += (size_t)n;
-
+    if (b->failed == BUFFER_OK)
+        b->failed = print(b, format, first, second);
     va_end(second);
     va_end(first);
-    return status;
+    return b->failed;
 }
 
 void buffer_free(struct buffer *b)
