@@ -42,6 +42,10 @@ struct kernel {
     void (*scores)(int vecs, int64_t n, int64_t d, const void *q,
                    const void *k, int64_t k_row, double scale, void *s);
 
+    /* s[j][i] = -Infinity unless low[i] <= j < high[i]; low, high [W] */
+    void (*hide)(int vecs, int64_t n, const int64_t *low, const int64_t *high,
+                 void *s);
+
     /* One step of the running softmax, lane by lane: m becomes the largest
        score so far, alpha = exp(m before - m), s = exp(s - m) in place,
        l = l alpha + sum of s. Start with m = -Infinity, l = 0. -Infinity

@@ -2,26 +2,36 @@
 /*
  * kernel_levels.c - the compute kernels, compiled once for each CPU level:
  * LEVEL is v2, v3, v4 or base. kernel_body.h has the text for one type and is
- * included twice. Only vector types of the compiler are used, no intrinsics, so
- * that one source serves SSE, AVX2, AVX-512 and NEON.
+ * included twice. Vector types of the compiler are used, no intrinsics (but
+ * for the maximum), so that one source serves SSE, AVX2, AVX-512 and NEON.
  */
 #include "kernel.h"
 
 #include <math.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
-#define ZIP_FLOAT 16
-#define ZIP_DOUBLE 8
+#define FLOATS 16
+#define DOUBLES 8
+#define MAX_FLOATS _mm512_max_ps
+#define MAX_DOUBLES _mm512_max_pd
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
-#define ZIP_FLOAT 8
-#define ZIP_DOUBLE 4
+#define FLOATS 8
+#define DOUBLES 4
+#define MAX_FLOATS _mm256_max_ps
+#define MAX_DOUBLES _mm256_max_pd
 #else
 #define VECTOR_BYTES 16
-#define ZIP_FLOAT 4
-#define ZIP_DOUBLE 2
+#define FLOATS 4
+#define DOUBLES 2
+#define MAX_FLOATS _mm_max_ps
+#define MAX_DOUBLES _mm_max_pd
 #endif
 
 /* Sums held in registers: 8 x 3 of 32 vectors, or 4 x 3 of 16. */
@@ -32,7 +42,7 @@
 #endif
 
 #ifdef __clang__
-#define UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
@@ -60,8 +70,11 @@
 #define real float
 #define whole int32_t
 #define NAME(x) x##_f32
-#define LOWER JOINED(LOWER_, ZIP_FLOAT)
-#define UPPER JOINED(UPPER_, ZIP_FLOAT)
+#define LOWER JOINED(LOWER_, FLOATS)
+#define UPPER JOINED(UPPER_, FLOATS)
+#ifdef __x86_64__
+#define MAXIMUM MAX_FLOATS
+#endif
 #define EXP_LEAST (-104.0f)
 #define EXP_ROUND 0x1.8p23f
 #define EXP_SHIFT 23
@@ -79,8 +92,11 @@
 #define real double
 #define whole int64_t
 #define NAME(x) x##_f64
-#define LOWER JOINED(LOWER_, ZIP_DOUBLE)
-#define UPPER JOINED(UPPER_, ZIP_DOUBLE)
+#define LOWER JOINED(LOWER_, DOUBLES)
+#define UPPER JOINED(UPPER_, DOUBLES)
+#ifdef __x86_64__
+#define MAXIMUM MAX_DOUBLES
+#endif
 #define EXP_LEAST (-746.0)
 #define EXP_ROUND 0x1.8p52
 #define EXP_SHIFT 52

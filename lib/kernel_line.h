@@ -131,6 +131,7 @@ static const struct kernel NAME(table) = {
     .lanes = LANES,
     .columns = NAME(columns),
     .scores = NAME(scores),
+    .hide = NAME(hide),
     .softmax = NAME(softmax),
     .mix = NAME(mix),
     .rows = NAME(rows),
@@ -149,6 +150,7 @@ static const struct kernel NAME(table) = {
 #undef NAME
 #undef LOWER
 #undef UPPER
+#undef MAXIMUM
 #undef EXP_LEAST
 #undef EXP_ROUND
 #undef EXP_SHIFT
