@@ -5,4 +5,5 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
-npx --yes @redocly/cli@1.34.3 lint --max-problems 20 openapi.yaml
+npx --yes @redocly/cli@1.34.3 lint --config tests/lint/redocly.yaml \
+    --max-problems 20 openapi.yaml
