@@ -32,7 +32,7 @@ function file_exists(path,    found, line)
 }
 BEGIN {
     door["microhttpd.h"] = "server listen, server reply"
-    door["jansson.h"] = "server decode_json, server decode_oip"
+    door["jansson.h"] = "server members_small, server decode_oip"
     door["cblas.h"] = "lib blas"
     door["pthread.h"] = "server queue, server work, server watch"
     door["zlib.h"] = "server gzip"

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * encode_json - struct attn_output -> JSON. All numbers of the reply form one
+ * sequence, in the order of its members; a piece is a range of it, with the
+ * names and brackets that stand before and behind its numbers. So pieces are
+ * of one size whatever the shapes, and the last one has stats and warnings.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "form_json.h"
+#include "number.h"
+#include "problem.h"
+
+enum {
+    PIECE_BYTES = 256 << 10,    /* bound of a piece's numbers */
+    NAME_BYTES = 32,            /* {"S_softcapped": and the like */
+    STATS_BYTES = 400
+};
+
+/* A member of the reply. A tensor without elements counts as one unit. */
+struct member {
+    const char *name;
+    const struct attn_tensor *shape;
+    const void *data;
+    int64_t first, end;         /* its units in the sequence */
+};
+
+struct encoding {
+    struct member member[ATTN_N_OUT];
+    int n_members;
+    bool wide;                  /* float64 */
+    int64_t units, piece_units;
+};
+
+static size_t number_bytes(const struct encoding *e)
+{
+    return 1 + (e->wide ? NUMBER_F64_MAX : NUMBER_F32_MAX);
+}
+
+int64_t encode_json_plan(struct request *r)
+{
+    struct encoding *e = arena_alloc(&r->arena, sizeof *e);
+    if (!e) {
+        fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
+                  "There is no memory for the reply now.");
+        return -1;
+    }
+    e->n_members = 0;
+    e->units = 0;
+    e->wide = r->input.dtype == ATTN_FLOAT64;
+    for (int o = 0; o < ATTN_N_OUT; o++) {
+        const struct attn_tensor *shape = &r->plan.output[o];
+        if (shape->rank == 0)
+            continue;
+        int64_t units = attn_tensor_elements(shape);
+        struct member *m = &e->member[e->n_members++];
+        *m = (struct member){attn_out_name[o], shape, r->output.data[o],
+                             e->units, e->units + (units ? units : 1)};
+        e->units = m->end;
+    }
+    r->encoding = e;
+    e->piece_units = PIECE_BYTES / (int64_t)number_bytes(e);
+    return e->units == 0 ? 1 : (e->units - 1) / e->piece_units + 1;
+}
+
+/* ---------------------------------------------------------------- bounds */
+
+/* Rows that [from, to) of a member touches; of an empty tensor, all its
+ * empty lists. */
+static size_t rows_touched(const struct member *m, int64_t from, int64_t to)
+{
+    int64_t n = m->shape->dim[m->shape->rank - 1];
+    int64_t rows = 1;
+    if (attn_tensor_elements(m->shape) > 0)
+        return (size_t)((to - from) / n + 2);
+    for (int i = 0; i < m->shape->rank && m->shape->dim[i] > 0; i++)
+        rows *= m->shape->dim[i];
+    return (size_t)rows;
+}
+
+static void piece_range(const struct encoding *e, int64_t k, int64_t *from,
+                        int64_t *to)
+{
+    *from = k * e->piece_units;
+    *to = *from + e->piece_units;
+    if (*to > e->units)
+        *to = e->units;
+}
+
+/* The units of the member that lie in [from, to); true if there are any. */
+static bool clip(const struct member *m, int64_t *from, int64_t *to)
+{
+    *from = *from > m->first ? *from - m->first : 0;
+    *to = (*to < m->end ? *to : m->end) - m->first;
+    return *from < *to;
+}
+
+size_t encode_json_bound(const struct request *r, int64_t k)
+{
+    const struct encoding *e = r->encoding;
+    int64_t from, to;
+    size_t bytes = 2;
+
+    piece_range(e, k, &from, &to);
+    for (int i = 0; i < e->n_members; i++) {
+        const struct member *m = &e->member[i];
+        int64_t a = from, b = to;
+        if (clip(m, &a, &b))
+            bytes += NAME_BYTES + (size_t)(b - a) * number_bytes(e) +
+                     rows_touched(m, a, b) * (2 * ATTN_MAX_RANK + 1);
+    }
+    if (to == e->units)
+        bytes += STATS_BYTES +
+                 (size_t)r->n_warnings * (6 * FAULT_DETAIL_MAX + 3) + 16;
+    return bytes;
+}
+
+/* --------------------------------------------------------------- tensors */
+
+/* Lists that begin with the row, its own included. */
+static int lists_at(const struct attn_tensor *t, int64_t row)
+{
+    int lists = 1;
+    for (int axis = t->rank - 2; axis >= 0; axis--, lists++) {
+        if (row % t->dim[axis] != 0)
+            break;
+        row /= t->dim[axis];
+    }
+    return lists;
+}
+
+static char *put(char *out, char c, int n)
+{
+    while (n-- > 0)
+        *out++ = c;
+    return out;
+}
+
+static char *put_text(char *out, const char *text)
+{
+    size_t n = strlen(text);
+    memcpy(out, text, n);
+    return out + n;
+}
+
+static char *put_numbers(char *out, const struct encoding *e,
+                         const void *data, int64_t first, int64_t n)
+{
+    if (e->wide)
+        return out + number_write_row_f64(out, (const double *)data + first,
+                                          (size_t)n);
+    return out + number_write_row_f32(out, (const float *)data + first,
+                                      (size_t)n);
+}
+
+/* Elements [from, to), with the comma in front of the first. */
+static char *put_elements(char *out, const struct encoding *e,
+                          const struct member *m, int64_t from, int64_t to)
+{
+    const int64_t width = m->shape->dim[m->shape->rank - 1];
+    int64_t row = from / width, column = from % width;
+
+    while (from < to) {
+        int64_t n = width - column;
+        if (n > to - from)
+            n = to - from;
+        if (from > 0)
+            *out++ = ',';
+        if (column == 0)
+            out = put(out, '[', lists_at(m->shape, row));
+        out = put_numbers(out, e, m->data, from, n);
+        from += n;
+        column += n;
+        if (column == width) {
+            out = put(out, ']', lists_at(m->shape, ++row));
+            column = 0;
+        }
+    }
+    return out;
+}
+
+/* A tensor with an axis of size 0, which ends the nesting. */
+static char *put_empty(char *out, const struct attn_tensor *t)
+{
+    struct attn_tensor lists = {.rank = 1};
+    int64_t rows = 1;
+
+    for (; t->dim[lists.rank - 1] > 0; lists.rank++) {
+        lists.dim[lists.rank - 1] = t->dim[lists.rank - 1];
+        rows *= lists.dim[lists.rank - 1];
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        if (row > 0)
+            *out++ = ',';
+        out = put(out, '[', lists_at(&lists, row));
+        out = put(out, ']', lists_at(&lists, row + 1));
+    }
+    return out;
+}
+
+static char *put_member(char *out, const struct encoding *e,
+                        const struct member *m, int64_t from, int64_t to)
+{
+    if (from == 0) {
+        if (m->first > 0)
+            *out++ = ',';
+        *out++ = '"';
+        out = put_text(out, m->name);
+        out = put_text(out, "\":");
+    }
+    if (attn_tensor_elements(m->shape) == 0)
+        return put_empty(out, m->shape);
+    return put_elements(out, e, m, from, to);
+}
+
+/* ------------------------------------------------------ behind the tensors */
+
+static char *put_stats(char *out, const struct request *r)
+{
+    const struct attn_stats *s = &r->output.stats;
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {
+        {"S_variance", s->s_variance},
+        {"S_scaled_variance", s->s_scaled_variance},
+        {"A_max_mean", s->a_max_mean},
+        {"A_entropy_mean", s->a_entropy_mean},
+        {"A_row_sum_min", s->a_row_sum_min},
+        {"A_row_sum_max", s->a_row_sum_max},
+    };
+
+    out = put_text(out, "\"stats\":{");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        *out++ = '"';
+        out = put_text(out, rows[i].name);
+        out = put_text(out, "\":");
+        if (s->empty)
+            out = put_text(out, "null");
+        else
+            out += number_write_f64(out, rows[i].value);
+        *out++ = ',';
+    }
+    return out + sprintf(out, "\"empty_rows\":%lld}",
+                         (long long)r->output.empty_rows);
+}
+
+static char *put_warnings(char *out, const struct request *r)
+{
+    out = put_text(out, "\"warnings\":[");
+    for (int i = 0; i < r->n_warnings; i++) {
+        out = put_text(out, i > 0 ? ",\"" : "\"");
+        out += problem_escape(out, 6 * FAULT_DETAIL_MAX, r->warnings[i]);
+        *out++ = '"';
+    }
+    *out++ = ']';
+    return out;
+}
+
+size_t encode_json_piece(const struct request *r, int64_t k, char *out)
+{
+    const struct encoding *e = r->encoding;
+    bool stats = r->input.returns & ATTN_RETURN(ATTN_OUT_STATS);
+    char *start = out;
+    int64_t from, to;
+
+    piece_range(e, k, &from, &to);
+    if (from == 0)
+        *out++ = '{';
+    for (int i = 0; i < e->n_members; i++) {
+        int64_t a = from, b = to;
+        if (clip(&e->member[i], &a, &b))
+            out = put_member(out, e, &e->member[i], a, b);
+    }
+    if (to < e->units)
+        return (size_t)(out - start);
+
+    if (stats && e->units > 0)
+        *out++ = ',';
+    if (stats)
+        out = put_stats(out, r);
+    if (r->n_warnings > 0) {
+        *out++ = ',';
+        out = put_warnings(out, r);
+    }
+    return (size_t)(put_text(out, "}\n") - start);
+}

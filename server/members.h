@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * members - the object that asks for attention: its members looked up in
+ * fields.c, options put into struct attn_input, tensors found but not read
+ * yet, so that dtype may come last. members_explain() is the second, slow
+ * look at a text that is refused: it finds the fault that goes first.
+ */
+#ifndef MEMBERS_H
+#define MEMBERS_H
+
+#include "arena.h"
+#include "nested.h"
+
+struct members {
+    /* given */
+    const char *text, *end;
+    struct arena *arena;
+    struct attn_input *in;      /* options and shapes; data stays NULL */
+    struct fault *fault;
+    /* found */
+    struct nested tensor[ATTN_N_IN];
+    struct nested_range *ranges;
+    int64_t n_ranges;
+    /* private */
+    struct syntax walk;
+    uint64_t seen;              /* bit: enum field_id */
+    bool exact;                 /* explaining */
+    enum attn_dtype dtype;      /* to explain with */
+    bool additive;
+};
+
+/* Reads options and finds tensors. False: explain. */
+bool members_scan(struct members *c);
+
+/* Sets the fault of a text for which scan or a range said no. */
+void members_explain(struct members *c);
+
+#endif

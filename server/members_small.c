@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * members_small - small values by jansson: numbers, words, true and false,
+ * lists of names. The grammar is checked before; what jansson has to say is
+ * what a value is.
+ */
+#include "members_small.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* No small value needs more text; jansson's trees are not in the budget. */
+enum { SMALL_MAX = 64 << 10 };
+
+/* Sets the fault if not; `shown` is the number as it stands in the text. */
+static bool within(struct members *c, enum field_id id, double value,
+                   const char *pointer, const char *shown)
+{
+    char expected[80];
+    if (field_within(id, value, expected, sizeof expected))
+        return true;
+    if (fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
+                  "\"%s\" is %s, expected %s.", pointer, shown, expected) ==
+        PROBLEM_OUT_OF_RANGE) {
+        c->fault->has_got = true;
+        c->fault->got = value;
+    }
+    return false;
+}
+
+static void put_offset(struct members *c, double value)
+{
+    int64_t *offset = arena_alloc(c->arena, sizeof *offset);
+    if (!offset) {
+        fault_set(c->fault, PROBLEM_MEMORY_BUDGET, NULL,
+                  "No memory left for this request now.");
+        return;
+    }
+    *offset = (int64_t)value;
+    c->in->tensor[ATTN_OFFSET] =
+        (struct attn_tensor){.data = offset, .rank = 1, .dim = {1}};
+}
+
+static void put_number(struct members *c, enum field_id id, double value,
+                       const char *pointer)
+{
+    enum field_type type = fields[id].type;
+    char shown[32];
+
+    snprintf(shown, sizeof shown, "%.17g", value);
+    if (type != FIELD_NUMBER && value != trunc(value))
+        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" is %s, expected an integer.", pointer, shown);
+    else if (!within(c, id, value, pointer, shown))
+        return;
+    else if (type == FIELD_OFFSETS)
+        put_offset(c, value);
+    else
+        field_store(id, c->in, value);
+}
+
+static void unknown_word(struct members *c, const char *pointer,
+                         const char *word, const char *nearest)
+{
+    bool sure = nearest != NULL;
+    fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
+              "\"%s\" is \"%.64s\", which is unknown%s%s%s", pointer, word,
+              sure ? ": did you mean `" : ".", sure ? nearest : "",
+              sure ? "`?" : "");
+}
+
+static void put_word(struct members *c, enum field_id id, const char *word,
+                     const char *pointer)
+{
+    static const char *const end_word[] = {"end", NULL};
+    bool offset = id == (enum field_id)ATTN_OFFSET;
+    const char *const *words = offset ? end_word : fields[id].words;
+    int n = 0;
+
+    for (; words[n]; n++) {
+        if (strcmp(words[n], word) != 0)
+            continue;
+        field_store(id, c->in, n);
+        c->in->offset_end = c->in->offset_end || offset;
+        c->additive = c->additive || (id == FIELD_SCORE_TYPE && n == 1);
+        return;
+    }
+    const char *nearest = problem_nearest(word, strlen(word), words, (size_t)n);
+    unknown_word(c, pointer, word, nearest ? nearest : words[0]);
+}
+
+static void put_name(struct members *c, const json_t *item,
+                     const char *pointer)
+{
+    const char *name = json_string_value(item);
+    if (!name) {
+        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" is no string, expected a name such as \"output\".",
+                  pointer);
+        return;
+    }
+    enum attn_out out = field_find_out(name, strlen(name));
+    if (out == ATTN_N_OUT)
+        unknown_word(c, pointer, name, field_nearest_out(name, strlen(name)));
+    else if (c->in->returns & ATTN_RETURN(out))
+        fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
+                  "\"%s\" names \"%s\" a second time.", pointer, name);
+    else
+        c->in->returns |= ATTN_RETURN(out);
+}
+
+static void put_names(struct members *c, const json_t *list,
+                      const char *pointer)
+{
+    c->in->returns = 0;
+    if (json_array_size(list) == 0)
+        fault_set(c->fault, PROBLEM_RAGGED, pointer,
+                  "\"%s\" is an empty list, expected at least one name.",
+                  pointer);
+    for (size_t i = 0; i < json_array_size(list) && members_go_on(c); i++) {
+        char place[FAULT_POINTER_MAX];
+        snprintf(place, sizeof place, "/return/%zu", i);
+        put_name(c, json_array_get(list, i), place);
+    }
+}
+
+const char *members_expected(enum field_type type)
+{
+    switch (type) {
+    case FIELD_REALS: return "nested lists of numbers";
+    case FIELD_BOOLEANS: return "nested lists of true and false";
+    case FIELD_INTEGERS: return "a list of integers";
+    case FIELD_OFFSETS: return "an integer, a list of integers or \"end\"";
+    case FIELD_NUMBER: return "a number";
+    case FIELD_INTEGER: return "an integer";
+    case FIELD_SIDE: return "an integer or null";
+    case FIELD_BOOLEAN: return "true or false";
+    case FIELD_WORD: return "a string";
+    case FIELD_NAMES: return "a list of names";
+    default: return "an object";
+    }
+}
+
+/* False: the value has the wrong type. */
+static bool put(struct members *c, enum field_id id, const json_t *value,
+                const char *pointer)
+{
+    enum field_type type = fields[id].type;
+    bool word = type == FIELD_WORD || type == FIELD_OFFSETS;
+    bool number = type == FIELD_NUMBER || type == FIELD_INTEGER ||
+                  type == FIELD_SIDE || type == FIELD_OFFSETS;
+
+    if (number && json_is_real(value))
+        put_number(c, id, json_real_value(value), pointer);
+    else if (word && json_is_string(value))
+        put_word(c, id, json_string_value(value), pointer);
+    else if (type == FIELD_BOOLEAN && json_is_boolean(value))
+        field_store(id, c->in, json_is_true(value));
+    else if (type == FIELD_NAMES && json_is_array(value))
+        put_names(c, value, pointer);
+    else
+        return type == FIELD_SIDE && json_is_null(value);
+    return true;
+}
+
+/* What jansson says of a text whose grammar is right. */
+static bool refuse(struct members *c, const json_error_t *error,
+                        const char *pointer)
+{
+    if (json_error_code(error) == json_error_numeric_overflow)
+        fault_set(c->fault, PROBLEM_NUMBER_OVERFLOW, pointer,
+                  "\"%s\" has a number that float64 cannot hold.", pointer);
+    else if (json_error_code(error) == json_error_out_of_memory)
+        fault_set(c->fault, PROBLEM_OUT_OF_MEMORY, NULL,
+                  "No memory left for this request now.");
+    else
+        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" cannot be read: %s.", pointer, error->text);
+    return members_go_on(c);
+}
+
+bool members_small(struct members *c, enum field_id id)
+{
+    struct syntax *t = &c->walk;
+    char pointer[FAULT_POINTER_MAX];
+    const char *start = t->p, *kind = syntax_kind(t);
+    json_error_t error;
+
+    field_pointer(id, pointer);
+    if (!syntax_skip(t))
+        return members_not_json(c);
+    if (t->p - start > SMALL_MAX) {
+        fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
+                  "\"%s\" is %lld bytes long, expected at most %d.", pointer,
+                  (long long)(t->p - start), SMALL_MAX);
+        return members_go_on(c);
+    }
+    json_t *value = json_loadb(start, (size_t)(t->p - start),
+                               JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL |
+                                   JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+                               &error);
+    if (!value)
+        return refuse(c, &error, pointer);
+    if (!put(c, id, value, pointer))
+        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" is %s, expected %s.", pointer, kind,
+                  members_expected(fields[id].type));
+    json_decref(value);
+    return members_go_on(c);
+}
+
+size_t members_unescape(const char *text, size_t n, char *out, size_t size)
+{
+    json_t *name = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    size_t length = name ? json_string_length(name) : 0;
+    if (length > size)
+        length = 0;
+    if (length > 0)
+        memcpy(out, json_string_value(name), length);
+    json_decref(name);
+    return length;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nested - scan and read; see nested.h. A row is an innermost list.
+ */
+#include "nested.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "number.h"
+
+/* ----------------------------------------------------------------- scan */
+
+static const char *open_lists(const char *p, const char *end, int n)
+{
+    for (; n > 0; n--) {
+        if (p == end || *p != '[')
+            return NULL;
+        p = syntax_after_space(p + 1, end);
+    }
+    return p;
+}
+
+static int64_t count_commas(const char *p, const char *end)
+{
+    int64_t n = 0;
+    for (; p < end; p++)
+        n += *p == ',';
+    return n;
+}
+
+/* p behind a row. Closes the lists that end here and takes the comma: *depth
+ * is then that of the list which goes on, or 0 at the end of the tensor. */
+static const char *close_lists(const char *p, const char *end,
+                               struct nested *t, int64_t *count,
+                               int *depth)
+{
+    for (*depth = t->rank - 1; *depth > 0; p++, --*depth) {
+        int64_t *dim = &t->dim[*depth - 1];
+        int64_t n = ++count[*depth];
+
+        p = syntax_after_space(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == ',')
+            return syntax_after_space(p + 1, end);
+        if (*p != ']' || (*dim != 0 && *dim != n))
+            return NULL;
+        *dim = n;
+        count[*depth] = 0;
+    }
+    return p;
+}
+
+bool nested_scan(const char *p, const char *end, enum attn_in id,
+                      struct nested *t, struct nested_range *ranges,
+                      int64_t *n_ranges)
+{
+    int64_t count[ATTN_MAX_RANK] = {0};
+    struct nested_range *range = &ranges[*n_ranges];
+
+    *t = (struct nested){.text = p};
+    *range = (struct nested_range){.tensor = id, .text = p};
+    for (; p < end && *p == '['; p = syntax_after_space(p + 1, end)) {
+        if (++t->rank > ATTN_MAX_RANK)
+            return false;
+    }
+    for (int64_t row = 1;; row++) {
+        const char *close = memchr(p, ']', (size_t)(end - p));
+        int depth;
+
+        if (!close)
+            return false;
+        if (row == 1)
+            t->dim[t->rank - 1] = count_commas(p, close) + 1;
+        p = close_lists(close + 1, end, t, count, &depth);
+        if (!p)
+            return false;
+        bool full = p - range->text >= NESTED_RANGE_BYTES;
+        if (full || depth == 0) {
+            range->end = p;
+            range->rows = row - range->row;
+            range = &ranges[++*n_ranges];
+        }
+        if (depth == 0)
+            break;
+        if (full)
+            *range = (struct nested_range){.tensor = id, .text = p, .row = row};
+        p = open_lists(p, end, t->rank - depth);
+        if (!p)
+            return false;
+    }
+    t->end = p;
+    /* Equal rows have room for their elements in the text. */
+    return attn_tensor_elements(&(struct attn_tensor){
+               .rank = t->rank, .dim = {t->dim[0], t->dim[1], t->dim[2],
+                                        t->dim[3]}}) <= t->end - t->text;
+}
+
+/* ----------------------------------------------------------------- read */
+
+size_t nested_width(enum attn_in id, enum attn_dtype dtype)
+{
+    switch (fields[id].type) {
+    case FIELD_BOOLEANS: return 1;
+    case FIELD_REALS: return attn_dtype_bytes(dtype);
+    default: return sizeof(int64_t);
+    }
+}
+
+/* "NaN", "Infinity" or "-Infinity" at p: behind it, or NULL. */
+static const char *special(const char *p, const char *end, double *value)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        double value;
+    } words[] = {{"\"NaN\"", 5, NAN},
+                 {"\"Infinity\"", 10, INFINITY},
+                 {"\"-Infinity\"", 11, -INFINITY}};
+
+    for (int i = 0; i < 3; i++) {
+        if ((size_t)(end - p) >= words[i].length &&
+            memcmp(p, words[i].text, words[i].length) == 0) {
+            *value = words[i].value;
+            return p + words[i].length;
+        }
+    }
+    return NULL;
+}
+
+/* What a row consists of, and how a run of it is read: up to `max` values
+ * with commas between, into element `at` of data. Returns how many. */
+struct element {
+    size_t (*run)(const char *p, const char *end, void *data, int64_t at,
+                  size_t max, const char **next);
+    void (*special)(void *data, int64_t at, double value); /* or NULL */
+};
+
+static size_t run_f32(const char *p, const char *end, void *data, int64_t at,
+                      size_t max, const char **next)
+{
+    return number_read_row_f32(p, end, (float *)data + at, max, next);
+}
+
+static void special_f32(void *data, int64_t at, double value)
+{
+    ((float *)data)[at] = (float)value;
+}
+
+static size_t run_f64(const char *p, const char *end, void *data, int64_t at,
+                      size_t max, const char **next)
+{
+    return number_read_row_f64(p, end, (double *)data + at, max, next);
+}
+
+static void special_f64(void *data, int64_t at, double value)
+{
+    ((double *)data)[at] = value;
+}
+
+static size_t run_integer(const char *p, const char *end, void *data,
+                          int64_t at, size_t max, const char **next)
+{
+    double value;
+    *next = p;
+    p = syntax_after_space(p, end);
+    if (max == 0 || number_read(p, end, &value, &p) != NUMBER_OK ||
+        value != trunc(value) || fabs(value) > FIELD_INTEGER_MAX)
+        return 0;
+    ((int64_t *)data)[at] = (int64_t)value;
+    *next = p;
+    return 1;
+}
+
+static size_t run_boolean(const char *p, const char *end, void *data,
+                          int64_t at, size_t max, const char **next)
+{
+    unsigned char *out = (unsigned char *)data + at;
+    size_t n = 0;
+
+    *next = p;
+    while (n < max) {
+        p = syntax_after_space(p, end);
+        if (end - p >= 4 && memcmp(p, "true", 4) == 0) {
+            out[n++] = 1;
+            p += 4;
+        } else if (end - p >= 5 && memcmp(p, "false", 5) == 0) {
+            out[n++] = 0;
+            p += 5;
+        } else {
+            break;
+        }
+        *next = p;
+        p = syntax_after_space(p, end);
+        if (p == end || *p != ',')
+            break;
+        p++;
+    }
+    return n;
+}
+
+static const struct element *element_of(enum attn_in id, enum attn_dtype dtype)
+{
+    static const struct element f32 = {run_f32, special_f32};
+    static const struct element f64 = {run_f64, special_f64};
+    static const struct element boolean = {run_boolean, NULL};
+    static const struct element integer = {run_integer, NULL};
+
+    switch (fields[id].type) {
+    case FIELD_BOOLEANS: return &boolean;
+    case FIELD_REALS: return dtype == ATTN_FLOAT32 ? &f32 : &f64;
+    default: return &integer;
+    }
+}
+
+/* Exactly n values, p behind the bracket; returns behind the closing one. */
+static const char *read_row(const struct element *e, const char *p,
+                            const char *end, void *data, int64_t at, int64_t n)
+{
+    for (const int64_t stop = at + n;;) {
+        double value;
+        size_t got = e->run(p, end, data, at, (size_t)(stop - at), &p);
+
+        at += (int64_t)got;
+        p = syntax_after_space(p, end);
+        if (got == 0) {
+            p = e->special ? special(p, end, &value) : NULL;
+            if (!p)
+                return NULL;
+            e->special(data, at++, value);
+            p = syntax_after_space(p, end);
+        }
+        if (at == stop)
+            return p < end && *p == ']' ? p + 1 : NULL;
+        if (p == end || *p != ',')
+            return NULL;
+        p++;
+    }
+}
+
+/* The place of a row in the lists around it, counted like an odometer. */
+struct odometer {
+    int64_t at[ATTN_MAX_RANK];
+};
+
+/* Lists that begin with the row: its own and those it is the first of. */
+static int set_odometer(struct odometer *o, const struct nested *t,
+                        int64_t row)
+{
+    int begin = 1;
+    bool first = true;
+    for (int axis = t->rank - 2; axis >= 0; axis--) {
+        o->at[axis] = row % t->dim[axis];
+        row /= t->dim[axis];
+        first = first && o->at[axis] == 0;
+        begin += first;
+    }
+    return begin;
+}
+
+/* To the next row; returns the lists that end before it. */
+static int turn_odometer(struct odometer *o, const struct nested *t)
+{
+    int ended = 1;
+    for (int axis = t->rank - 2; axis >= 0; axis--, ended++) {
+        if (++o->at[axis] < t->dim[axis])
+            break;
+        o->at[axis] = 0;
+    }
+    return ended;
+}
+
+/* n closing brackets, the first of which is taken already. */
+static const char *after_brackets(const char *p, const char *end, int n)
+{
+    while (--n > 0) {
+        p = syntax_after_space(p, end);
+        if (p == end || *p != ']')
+            return NULL;
+        p++;
+    }
+    return p;
+}
+
+bool nested_read(const struct nested *t, const struct nested_range *r,
+                      enum attn_dtype dtype, void *data)
+{
+    const struct element *e = element_of(r->tensor, dtype);
+    const int64_t n = t->dim[t->rank - 1];
+    const char *p = r->text;
+    struct odometer o;
+    int lists = set_odometer(&o, t, r->row);
+
+    for (int64_t row = r->row; row < r->row + r->rows; row++) {
+        p = open_lists(p, r->end, lists);
+        if (p)
+            p = read_row(e, p, r->end, data, row * n, n);
+        lists = turn_odometer(&o, t);
+        if (p)
+            p = after_brackets(p, r->end, lists);
+        if (!p)
+            return false;
+        if (lists == t->rank)
+            break;
+        p = syntax_after_space(p, r->end);
+        if (p == r->end || *p != ',')
+            return false;
+        p = syntax_after_space(p + 1, r->end);
+    }
+    return p == r->end;
+}
