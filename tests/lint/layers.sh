@@ -39,7 +39,8 @@ BEGIN {
     words("config problem fields number buffer arena gzip metrics log host",
         cupboard)
     words("assert.h errno.h float.h inttypes.h limits.h math.h stdalign.h" \
-        " stdatomic.h stdbool.h stddef.h stdint.h stdlib.h string.h cblas.h",
+        " stdatomic.h stdbool.h stddef.h stdint.h stdlib.h string.h cblas.h" \
+        " immintrin.h arm_neon.h",
         libc)
 }
 {
