@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_arena.c - the cache of blocks: sizes, reuse, budget, trimming, many
+ * threads; and arenas made of them.
+ */
+#include "suite.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define KEPT (4 * MIB)    /* of small blocks, rests for ever */
+
+static int64_t now_ms;
+
+static void setup(void)
+{
+    block_set_budget(0);
+    block_fail_after(-1);
+    block_trim(now_ms += 1000000, 0);
+    ck_assert_uint_eq(block_used_bytes(), 0);
+    ck_assert_uint_le(block_cached_bytes(), KEPT);
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(block_used_bytes(), 0);
+}
+
+/* ------------------------------------------------------------- blocks */
+
+START_TEST(a_block_wastes_at_most_an_eighth)
+{
+    for (size_t bytes = 32 * KIB + 1; bytes < 64 * MIB; bytes += bytes / 7) {
+        size_t got;
+        char *block = block_take(bytes, &got);
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_ge(got, bytes);
+        ck_assert_uint_le(got, bytes + bytes / 8 + 1);
+        block[0] = block[got - 1] = 1;
+        block_give(block, got);
+        block_trim(now_ms += 1000000, 0);
+    }
+}
+END_TEST
+
+START_TEST(sizes_on_the_border_of_a_class_are_exact)
+{
+    const size_t sizes[] = {288 * KIB, 480 * KIB, 512 * KIB, 2 * MIB,
+                            15 * MIB,  16 * MIB,  18 * MIB,  1024 * MIB};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t got;
+        void *block = block_take(sizes[i], &got);
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq(got, sizes[i]);
+        block_give(block, got);
+        block_trim(now_ms += 1000000, 0);
+    }
+}
+END_TEST
+
+START_TEST(blocks_are_aligned_to_64_and_large_ones_to_2_mib)
+{
+    for (size_t bytes = 1; bytes < 40 * MIB; bytes = bytes * 3 + 1) {
+        size_t got;
+        void *block = block_take(bytes, &got);
+        ck_assert_uint_eq((uintptr_t)block % (got >= 2 * MIB ? 2 * MIB : 64),
+                          0);
+        block_give(block, got);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_cannot_be_are_refused)
+{
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2,
+                            (size_t)1 << 46, ((size_t)1 << 46) + 1};
+    size_t got;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        void *block = block_take(sizes[i], &got);
+        if (sizes[i] != (size_t)1 << 46)
+            ck_assert_ptr_null(block);
+        if (block)
+            block_give(block, got);
+    }
+    block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
+START_TEST(a_block_is_used_again_and_up_to_a_quarter_larger)
+{
+    size_t got, again;
+    void *block = block_take(10 * MIB, &got);
+    block_give(block, got);
+
+    ck_assert_ptr_eq(block_take(8 * MIB, &again), block);
+    ck_assert_uint_eq(again, got);
+    block_give(block, again);
+
+    void *other = block_take(7 * MIB, &again);
+    ck_assert_ptr_ne(other, block);
+    block_give(other, again);
+}
+END_TEST
+
+START_TEST(used_and_cached_bytes_follow_every_call)
+{
+    size_t got, cached = block_cached_bytes();
+    void *block = block_take(3 * MIB, &got);
+    ck_assert_uint_eq(block_used_bytes(), got);
+    ck_assert_uint_eq(block_cached_bytes(), cached);
+    block_give(block, got);
+    ck_assert_uint_eq(block_used_bytes(), 0);
+    ck_assert_uint_eq(block_cached_bytes(), cached + got);
+}
+END_TEST
+
+START_TEST(trimming_takes_what_has_rested_and_leaves_the_rest)
+{
+    size_t first, second;
+    void *a = block_take(8 * MIB, &first), *b = block_take(16 * MIB, &second);
+    size_t cached = block_cached_bytes();
+    block_give(a, first);
+    block_trim(now_ms + 2000, 3000);
+    block_give(b, second);
+    ck_assert_uint_eq(block_cached_bytes(), cached + first + second);
+    block_trim(now_ms + 3000, 3000);
+    ck_assert_uint_eq(block_cached_bytes(), cached + second);
+    block_trim(now_ms + 4999, 3000);
+    ck_assert_uint_eq(block_cached_bytes(), cached + second);
+    block_trim(now_ms + 5000, 3000);
+    ck_assert_uint_eq(block_cached_bytes(), cached);
+}
+END_TEST
+
+static bool is_mapped(void *page)
+{
+    unsigned char resident;
+    return mincore(page, 1, &resident) == 0;
+}
+
+START_TEST(trimmed_memory_is_no_longer_mapped)
+{
+    size_t got;
+    char *block = block_take(8 * MIB, &got);
+    memset(block, 1, got);
+    block_give(block, got);
+    ck_assert(is_mapped(block) && is_mapped(block + got - 4096));
+    block_trim(now_ms += 5000, 3000);
+    ck_assert(!is_mapped(block) && !is_mapped(block + got - 4096));
+}
+END_TEST
+
+START_TEST(a_few_small_blocks_rest_for_ever)
+{
+    size_t got;
+    void *block = block_take(1, &got);
+    block_give(block, got);
+    block_trim(now_ms += 1000000, 0);
+    ck_assert_uint_ge(block_cached_bytes(), got);
+    ck_assert(is_mapped(block));
+}
+END_TEST
+
+START_TEST(above_the_budget_is_nothing_below_it_all)
+{
+    size_t got, more;
+    block_set_budget(64 * MIB);
+    void *block = block_take(40 * MIB, &got);
+    ck_assert_ptr_nonnull(block);
+    ck_assert_ptr_null(block_take(28 * MIB, &more));
+    void *rest = block_take(24 * MIB, &more);
+    ck_assert_ptr_nonnull(rest);
+    ck_assert_ptr_null(block_take(MIB, &(size_t){0}));
+    block_give(rest, more);
+    block_give(block, got);
+}
+END_TEST
+
+START_TEST(small_blocks_find_a_sixteenth_above_the_budget)
+{
+    size_t got[9], n = 0;
+    void *small[9];
+    block_set_budget(16 * MIB);
+    void *all = block_take(16 * MIB, &got[8]);
+    while (n < 8 && (small[n] = block_take(256 * KIB, &got[n])))
+        n++;
+    ck_assert_uint_eq(n, 4);
+    while (n-- > 0)
+        block_give(small[n], got[n]);
+    block_give(all, got[8]);
+}
+END_TEST
+
+START_TEST(used_and_cached_together_stay_within_the_budget)
+{
+    block_set_budget(64 * MIB);
+    for (size_t k = 0; k < 200; k++) {
+        size_t got;
+        void *block = block_take((1 + k * 7 % 60) * MIB, &got);
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_le(block_used_bytes() + block_cached_bytes(),
+                          64 * MIB);
+        block_give(block, got);
+    }
+}
+END_TEST
+
+START_TEST(the_take_that_is_told_to_fail_fails_once)
+{
+    size_t got;
+    block_fail_after(2);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(block_failed(), i > 2);
+        void *block = block_take(1, &got);
+        ck_assert_int_eq(block == NULL, i == 2);
+        block_give(block, got);
+    }
+}
+END_TEST
+
+/* Each thread writes its number all over its block and looks again. */
+static void *churn(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument;
+    for (int i = 0; i < 2000; i++) {
+        size_t got, bytes = (size_t)(rand_r(&seed) % 300) * KIB;
+        unsigned char *block = block_take(bytes, &got);
+        if (!block)
+            return "no memory";
+        memset(block, (int)(seed & 255), 64);
+        block[got - 1] = (unsigned char)(seed & 255);
+        for (int j = 0; j < 64; j++)
+            if (block[j] != (seed & 255) || block[got - 1] != (seed & 255))
+                return "another's block";
+        block_give(block, got);
+        if (i % 100 == 0)
+            block_trim(i, 0);
+    }
+    return NULL;
+}
+
+START_TEST(no_block_has_two_owners)
+{
+    pthread_t thread[4];
+    for (uintptr_t i = 0; i < 4; i++)
+        pthread_create(&thread[i], NULL, churn, (void *)(i + 1));
+    for (int i = 0; i < 4; i++) {
+        void *complaint;
+        pthread_join(thread[i], &complaint);
+        ck_assert_ptr_null(complaint);
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------- arenas */
+
+START_TEST(pieces_are_aligned_and_apart)
+{
+    struct arena arena;
+    unsigned char *piece[400];
+    arena_init(&arena);
+    for (size_t i = 0; i < 400; i++) {
+        size_t bytes = i * i * i % 70000;
+        piece[i] = arena_alloc(&arena, bytes);
+        ck_assert_ptr_nonnull(piece[i]);
+        ck_assert_uint_eq((uintptr_t)piece[i] % 64, 0);
+        memset(piece[i], (int)(i & 255), bytes);
+    }
+    for (size_t i = 0; i < 400; i++)
+        for (size_t j = 0; j < i * i * i % 70000; j++)
+            if (piece[i][j] != (i & 255))
+                ck_abort_msg("byte %zu of piece %zu was lost", j, i);
+    arena_free(&arena);
+}
+END_TEST
+
+START_TEST(a_large_piece_costs_no_more_than_its_block)
+{
+    struct arena arena;
+    arena_init(&arena);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 100));
+    ck_assert_uint_eq(arena.bytes, 32 * KIB);
+    void *large = arena_alloc(&arena, 64 * MIB);
+    ck_assert_uint_eq(arena.bytes, 32 * KIB + 64 * MIB);
+    ck_assert_uint_eq((uintptr_t)large % (2 * MIB), 0);
+    void *small = arena_alloc(&arena, 100);
+    ck_assert_ptr_nonnull(small);
+    ck_assert_uint_eq(arena.bytes, 32 * KIB + 64 * MIB);
+    arena_free(&arena);
+    ck_assert_uint_eq(arena.bytes, 0);
+}
+END_TEST
+
+START_TEST(text_is_copied_with_its_end)
+{
+    struct arena arena;
+    arena_init(&arena);
+    char *copy = arena_text(&arena, "attention", 4);
+    ck_assert_str_eq(copy, "atte");
+    ck_assert_str_eq(arena_text(&arena, NULL, 0), "");
+    ck_assert_ptr_null(arena_text(&arena, "x", SIZE_MAX));
+    ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX - 10));
+    arena_free(&arena);
+}
+END_TEST
+
+/* Every allocation of the same work fails once, and nothing is lost. */
+START_TEST(each_failing_allocation_is_a_null_and_no_leak)
+{
+    const size_t sizes[] = {10, 20000, 30000, 5 * MIB, 100000, 40, 16000};
+    for (int64_t n = 0;; n++) {
+        struct arena arena;
+        size_t nulls = 0;
+        arena_init(&arena);
+        block_fail_after(n);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+            nulls += arena_alloc(&arena, sizes[i]) == NULL;
+        bool failed = block_failed();
+        ck_assert_uint_eq(nulls, failed);
+        arena_free(&arena);
+        ck_assert_uint_eq(block_used_bytes(), 0);
+        if (!failed) {
+            ck_assert_int_gt(n, 4);
+            return;
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_block_wastes_at_most_an_eighth,
+        sizes_on_the_border_of_a_class_are_exact,
+        blocks_are_aligned_to_64_and_large_ones_to_2_mib,
+        sizes_that_cannot_be_are_refused,
+        a_block_is_used_again_and_up_to_a_quarter_larger,
+        used_and_cached_bytes_follow_every_call,
+        trimming_takes_what_has_rested_and_leaves_the_rest,
+        trimmed_memory_is_no_longer_mapped,
+        a_few_small_blocks_rest_for_ever,
+        above_the_budget_is_nothing_below_it_all,
+        small_blocks_find_a_sixteenth_above_the_budget,
+        used_and_cached_together_stay_within_the_budget,
+        the_take_that_is_told_to_fail_fails_once,
+        no_block_has_two_owners,
+        pieces_are_aligned_and_apart,
+        a_large_piece_costs_no_more_than_its_block,
+        text_is_copied_with_its_end,
+        each_failing_allocation_is_a_null_and_no_leak,
+        NULL};
+    return suite_run("arena", tests, setup, teardown, 20);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_buffer.c - bytes that grow up to a ceiling and not beyond.
+ */
+#include "suite.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+
+static struct buffer b;
+
+static void setup(void)
+{
+    block_fail_after(-1);
+    block_set_budget(0);
+    buffer_init(&b, 100000);
+}
+
+static void teardown(void)
+{
+    buffer_free(&b);
+    ck_assert_uint_eq(block_used_bytes(), 0);
+}
+
+static void append_numbers(int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        unsigned char byte = (unsigned char)(i * 7);
+        if (buffer_append(&b, &byte, 1) != BUFFER_OK)
+            ck_abort_msg("refused at %d", i);
+    }
+}
+
+START_TEST(growing_keeps_what_was_there)
+{
+    append_numbers(0, 100000);
+    ck_assert_uint_eq(b.length, 100000);
+    for (int i = 0; i < 100000; i++)
+        if ((unsigned char)b.data[i] != (unsigned char)(i * 7))
+            ck_abort_msg("byte %d was lost", i);
+}
+END_TEST
+
+START_TEST(a_byte_above_the_ceiling_is_refused_and_changes_nothing)
+{
+    append_numbers(0, 100000);
+    ck_assert_int_eq(buffer_append(&b, "x", 1), BUFFER_CEILING);
+    ck_assert_int_eq(buffer_reserve(&b, SIZE_MAX), BUFFER_CEILING);
+    ck_assert_uint_eq(b.length, 100000);
+    ck_assert_int_eq(buffer_append(&b, "", 0), BUFFER_OK);
+}
+END_TEST
+
+START_TEST(without_memory_the_contents_stay)
+{
+    append_numbers(0, 20000);
+    block_fail_after(0);
+    ck_assert_int_eq(buffer_reserve(&b, 80000), BUFFER_NO_MEMORY);
+    ck_assert_uint_eq(b.length, 20000);
+    ck_assert_uint_eq((unsigned char)b.data[19999],
+                      (unsigned char)(19999 * 7));
+    ck_assert_int_eq(buffer_reserve(&b, 80000), BUFFER_OK);
+}
+END_TEST
+
+START_TEST(growing_takes_at_least_half_more)
+{
+    int blocks = 0;
+    buffer_init(&b, 1 << 24);
+    for (size_t capacity = 0; b.length < 1 << 24; b.length += 1) {
+        if (buffer_reserve(&b, 1) != BUFFER_OK)
+            ck_abort_msg("no room at %zu", b.length);
+        blocks += b.capacity != capacity;
+        capacity = b.capacity;
+    }
+    ck_assert_int_le(blocks, 17);    /* 32 KiB * 1.5^16 > 16 MiB */
+}
+END_TEST
+
+START_TEST(print_appends_text_of_any_length)
+{
+    for (int i = 0; i < 9000; i++)
+        buffer_print(&b, "%d ", i % 10);
+    ck_assert_int_eq(buffer_print(&b, "%.70000d", 1), BUFFER_OK);
+    ck_assert_uint_eq(b.length, 18000 + 70000);
+    ck_assert_int_eq(memcmp(b.data + 17996, "8 9 0000", 8), 0);
+    ck_assert_int_eq(b.data[b.length - 1], '1');
+}
+END_TEST
+
+START_TEST(print_may_fill_the_ceiling_exactly)
+{
+    buffer_init(&b, 5);
+    ck_assert_int_eq(buffer_print(&b, "%s", "12345"), BUFFER_OK);
+    ck_assert_uint_eq(b.length, 5);
+    ck_assert_int_eq(memcmp(b.data, "12345", 5), 0);
+}
+END_TEST
+
+START_TEST(a_failed_print_fails_all_that_follow)
+{
+    buffer_init(&b, 5);
+    ck_assert_int_eq(buffer_print(&b, "%s", "123456"), BUFFER_CEILING);
+    ck_assert_int_eq(buffer_print(&b, "1"), BUFFER_CEILING);
+    ck_assert_uint_eq(b.length, 0);
+    buffer_free(&b);
+    ck_assert_int_eq(buffer_print(&b, "1"), BUFFER_OK);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        growing_keeps_what_was_there,
+        a_byte_above_the_ceiling_is_refused_and_changes_nothing,
+        without_memory_the_contents_stay,
+        growing_takes_at_least_half_more,
+        print_appends_text_of_any_length,
+        print_may_fill_the_ceiling_exactly,
+        a_failed_print_fails_all_that_follow,
+        NULL};
+    return suite_run("buffer", tests, setup, teardown, 20);
+}
