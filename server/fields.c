@@ -18,7 +18,8 @@ static const char *const scores[] = {"dot", "additive", NULL};
             help}
 #define REALS(id, name, help) TENSOR(id, name, FIELD_REALS, FIELD_CALL, help)
 #define WHOLE(id, name, group, type, min, help) \
-    [id] = {name, group, type, FIELD_CALL, min, FIELD_INTEGER_MAX, false, NULL, help}
+    [id] = {name, group, type, FIELD_CALL, min, FIELD_INTEGER_MAX, false, \
+            NULL, help}
 #define OTHER(id, name, group, type, members, words, help) \
     [id] = {name, group, type, members, -INFINITY, INFINITY, false, words, \
             help}

@@ -46,7 +46,8 @@ static bool wrong_type(struct members *c, const char *pointer,
     if (!syntax_skip(&c->walk))
         return members_not_json(c);
     fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-              "\"%s\" is %s, expected %s.", pointer, kind, expected);
+              "%s%s%s is %s, expected %s.", *pointer ? "\"" : "The body",
+              pointer, *pointer ? "\"" : "", kind, expected);
     return members_go_on(c);
 }
 
@@ -97,7 +98,8 @@ static bool value_of(struct members *c, enum field_id id)
     }
     if (type == FIELD_OBJECT || (id < (enum field_id)ATTN_N_IN &&
                                  type != FIELD_OFFSETS))
-        return wrong_type(c, field_pointer(id, pointer), members_expected(type));
+        return wrong_type(c, field_pointer(id, pointer),
+                          members_expected(type));
     return members_small(c, id);
 }
 
