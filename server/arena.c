@@ -38,7 +38,8 @@
 /* Blocks up to this size may exceed the budget by a sixteenth of it: health,
  * metrics and refusals must find memory while giants hold the rest. */
 #define RESERVE_BLOCK ((size_t)256 << 10)
-/* So much of small blocks rests for ever: not worth a page fault. */
+/* So much of the blocks below a huge page rests for ever: their pages are
+ * few to keep and dear to touch anew, 20 us each. */
 #define KEPT_BYTES ((size_t)4 << 20)
 
 struct resting {
@@ -50,7 +51,7 @@ struct resting {
 static struct {
     atomic_flag busy;
     struct resting *stack[CLASSES];
-    size_t used, cached, budget;
+    size_t used, cached, cached_small, budget;
     int64_t now_ms;           /* of the last block_trim() */
     int64_t fail_after;       /* below 0: never */
 } cache = {.busy = ATOMIC_FLAG_INIT, .fail_after = -1};
@@ -135,6 +136,21 @@ static bool allowed(size_t bytes)
            within(bytes, cache.budget + cache.budget / 16);
 }
 
+static void push(unsigned class, struct resting *block)
+{
+    block->since_ms = cache.now_ms;
+    block->below = cache.stack[class];
+    cache.stack[class] = block;
+    cache.cached += block->bytes;
+    cache.cached_small += block->bytes < HUGE_PAGE ? block->bytes : 0;
+}
+
+static void leave(const struct resting *block)
+{
+    cache.cached -= block->bytes;
+    cache.cached_small -= block->bytes < HUGE_PAGE ? block->bytes : 0;
+}
+
 static struct resting *pop(unsigned class)
 {
     unsigned end = class + FIT_CLASSES < CLASSES ? class + FIT_CLASSES
@@ -143,7 +159,7 @@ static struct resting *pop(unsigned class)
         struct resting *top = cache.stack[class];
         if (top) {
             cache.stack[class] = top->below;
-            cache.cached -= top->bytes;
+            leave(top);
             return top;
         }
     }
@@ -162,7 +178,7 @@ static void cut(unsigned class, int64_t ms, struct resting **list)
     *at = NULL;
     while (block) {
         struct resting *below = block->below;
-        cache.cached -= block->bytes;
+        leave(block);
         block->below = *list;
         *list = block;
         block = below;
@@ -225,11 +241,8 @@ void block_give(void *block, size_t got)
 
     unsigned class = class_of(got);
     lock();
-    rest->since_ms = cache.now_ms;
-    rest->below = cache.stack[class];
-    cache.stack[class] = rest;
+    push(class, rest);
     cache.used -= got;
-    cache.cached += got;
     unlock();
 }
 
@@ -239,7 +252,8 @@ void block_trim(int64_t now_ms, int64_t rest_ms)
     lock();
     cache.now_ms = now_ms;
     for (unsigned class = CLASSES; class-- > 0;)
-        if (cache.cached > KEPT_BYTES || class_bytes(class) > RESERVE_BLOCK)
+        if (class_bytes(class) >= HUGE_PAGE ||
+            cache.cached_small > KEPT_BYTES)
             cut(class, now_ms - rest_ms, &list);
     unlock();
     unmap(list);
