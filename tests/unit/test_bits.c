@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_bits.c - the same bits: output does not depend on what else is
+ * returned, on the other items of the batch, on the number of threads, on
+ * the order of tasks or on where a task is stopped.
+ */
+#include "suite.h"
+#include "trial.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct trial t, u;
+
+static void setup(void)
+{
+    trial_open(&t, ATTN_FLOAT32);
+    trial_open(&u, ATTN_FLOAT32);
+}
+
+static void teardown(void)
+{
+    trial_close(&t);
+    trial_close(&u);
+}
+
+/* ----------------------------------------------------------- the calls */
+
+/* Many tiles; few queries on many keys; projections; rank and options. */
+enum shape { TILES, DECODE, DECODE_ALONE, PROJECTED, OPTIONS, WIDE, N_SHAPES };
+
+static void project(struct trial *trial)
+{
+    trial_random(trial, ATTN_X, SHAPE(3, 130, 57), 1);
+    trial_random(trial, ATTN_CONTEXT, SHAPE(3, 267, 23), 1);
+    trial_random(trial, ATTN_W_Q, SHAPE(57, 4 * 15), 0.13);
+    trial_random(trial, ATTN_W_K, SHAPE(23, 2 * 15), 0.2);
+    trial_random(trial, ATTN_W_V, SHAPE(23, 2 * 9), 0.2);
+    trial_random(trial, ATTN_B_Q, SHAPE(4 * 15), 1);
+    trial_random(trial, ATTN_W_O, SHAPE(4 * 9, 23), 0.2);
+    trial->in.num_heads = 4;
+    trial->in.num_kv_heads = 2;
+}
+
+static void make(struct trial *trial, enum shape shape)
+{
+    const struct sizes sizes[] = {[TILES] = {3, 2, 1, 267, 514, 64, 64},
+                                  [DECODE] = {3, 8, 2, 1, 20000, 64, 64},
+                                  [DECODE_ALONE] = {1, 1, 1, 2, 50000, 9, 5},
+                                  [OPTIONS] = {3, 4, 2, 130, 267, 16, 9},
+                                  [WIDE] = {3, 1, 1, 7, 57, 257, 130}};
+    enum attn_dtype dtype = trial->in.dtype;
+    trial_close(trial);
+    trial_open(trial, dtype);
+    trial->in.returns = ATTN_RETURN(ATTN_OUT_OUTPUT);
+    if (shape == PROJECTED)
+        project(trial);
+    else
+        trial_operands(trial, sizes[shape]);
+    if (shape != OPTIONS)
+        return;
+    trial_random(trial, ATTN_BIAS, SHAPE(130, 267), 1);
+    trial_random(trial, ATTN_ALIBI, SHAPE(4), 0.1);
+    trial_random(trial, ATTN_SINKS, SHAPE(4), 1);
+    trial->in.causal = trial->in.offset_end = trial->in.rope = true;
+    trial->in.window_left = 100;
+    trial->in.softcap = 5;
+}
+
+static void run(struct trial *trial)
+{
+    struct attn_call call = {.in = &trial->in, .plan = &trial->plan,
+                             .out = &trial->out};
+    ck_assert_msg(trial_plan(trial) == ATTN_OK, "%s", trial->error.text);
+    for (int name = 0; name < ATTN_N_OUT; name++)
+        trial->out.data[name] =
+            trial_block(trial, trial->plan.output_bytes[name]);
+    attn_run(&call, trial_block(trial, attn_run_bytes(&trial->plan)));
+}
+
+static void expect_same_bits(enum attn_out name)
+{
+    ck_assert_uint_eq(t.plan.output_bytes[name], u.plan.output_bytes[name]);
+    ck_assert_msg(!memcmp(t.out.data[name], u.out.data[name],
+                          t.plan.output_bytes[name]),
+                  "%s has other bits", attn_out_name[name]);
+}
+
+/* --------------------------------------------------- what is returned */
+
+START_TEST(output_does_not_know_what_else_is_returned)
+{
+    for (enum shape shape = 0; shape < N_SHAPES; shape++) {
+        make(&t, shape);
+        run(&t);
+        for (int name = 1; name < ATTN_N_OUT; name++) {
+            make(&u, shape);
+            u.in.returns |= ATTN_RETURN(name);
+            run(&u);
+            expect_same_bits(ATTN_OUT_OUTPUT);
+        }
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------ batches */
+
+/* u = item b of t, alone. */
+static void take_item(int64_t b)
+{
+    u.in = t.in;
+    for (int name = 0; name < ATTN_N_IN; name++) {
+        struct attn_tensor *tensor = &u.in.tensor[name];
+        bool batched = name <= ATTN_CONTEXT && tensor->rank >= 3;
+        if (!batched)
+            continue;
+        tensor->dim[0] = 1;
+        tensor->data = (char *)tensor->data +
+                       (size_t)(b * attn_tensor_elements(tensor)) *
+                           attn_dtype_bytes(u.in.dtype);
+    }
+}
+
+START_TEST(an_item_alone_has_the_bits_it_has_in_a_batch)
+{
+    for (enum shape shape = 0; shape < N_SHAPES; shape++) {
+        make(&t, shape);
+        run(&t);
+        for (int64_t b = 0; b < t.plan.B; b++) {
+            take_item(b);
+            run(&u);
+            size_t bytes = u.plan.output_bytes[ATTN_OUT_OUTPUT];
+            const char *all = t.out.data[ATTN_OUT_OUTPUT];
+            ck_assert_msg(!memcmp(all + (size_t)b * bytes,
+                                  u.out.data[ATTN_OUT_OUTPUT], bytes),
+                          "shape %d, item %d", (int)shape, (int)b);
+        }
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------ tasks, threads */
+
+struct crew {
+    struct attn_call call;
+    int phase;
+    atomic_llong next;
+};
+
+static void *work(void *argument)
+{
+    struct crew *crew = argument;
+    const struct attn_plan *plan = crew->call.plan;
+    void *workspace = NULL;
+    if (posix_memalign(&workspace, 64, plan->worker_bytes + 1))
+        return NULL;
+    for (;;) {
+        int64_t task = atomic_fetch_add(&crew->next, 1), resume = 0;
+        if (task >= plan->tasks[crew->phase])
+            break;
+        while (!attn_run_task(&crew->call, crew->phase, task, workspace,
+                              &resume))
+            ;
+    }
+    free(workspace);
+    return NULL;
+}
+
+static void run_on(int threads)
+{
+    struct crew crew = {.call = {.in = &u.in, .plan = &u.plan,
+                                 .out = &u.out}};
+    ck_assert_int_eq(trial_plan(&u), ATTN_OK);
+    u.out.data[ATTN_OUT_OUTPUT] =
+        trial_block(&u, u.plan.output_bytes[ATTN_OUT_OUTPUT]);
+    crew.call.shared = trial_block(&u, u.plan.shared_bytes);
+    attn_begin(&crew.call);
+    for (crew.phase = 0; crew.phase < u.plan.n_phases; crew.phase++) {
+        pthread_t thread[5];
+        crew.next = 0;
+        for (int i = 0; i < threads; i++)
+            ck_assert(!pthread_create(&thread[i], NULL, work, &crew));
+        for (int i = 0; i < threads; i++)
+            pthread_join(thread[i], NULL);
+    }
+    attn_end(&crew.call);
+}
+
+START_TEST(any_number_of_threads_gives_the_same_bits)
+{
+    for (enum shape shape = 0; shape < N_SHAPES; shape++)
+        for (int threads = 1; threads <= 5; threads += threads == 1 ? 1 : 3) {
+            make(&t, shape);
+            make(&u, shape);
+            run(&t);
+            run_on(threads);
+            expect_same_bits(ATTN_OUT_OUTPUT);
+        }
+}
+END_TEST
+
+/* Tasks from last to first; each is resumed only after a stop of another. */
+static void run_backwards(void)
+{
+    struct attn_call call = {.in = &u.in, .plan = &u.plan, .out = &u.out};
+    ck_assert_int_eq(trial_plan(&u), ATTN_OK);
+    u.out.data[ATTN_OUT_OUTPUT] =
+        trial_block(&u, u.plan.output_bytes[ATTN_OUT_OUTPUT]);
+    call.shared = trial_block(&u, u.plan.shared_bytes);
+    attn_begin(&call);
+    void *space[2] = {trial_block(&u, u.plan.worker_bytes),
+                      trial_block(&u, u.plan.worker_bytes)};
+    for (int phase = 0; phase < u.plan.n_phases; phase++) {
+        int64_t next = u.plan.tasks[phase] - 3, resume[2] = {0, 0};
+        int64_t task[2] = {next + 2, next + 1};
+        while (task[0] >= 0 || task[1] >= 0)
+            for (int lane = 0; lane < 2; lane++) {
+                if (task[lane] < 0)
+                    continue;
+                if (!attn_run_task(&call, phase, task[lane], space[lane],
+                                   &resume[lane]))
+                    continue;
+                task[lane] = next--;
+                resume[lane] = 0;
+            }
+    }
+    attn_end(&call);
+}
+
+START_TEST(any_order_of_tasks_gives_the_same_bits)
+{
+    for (enum shape shape = 0; shape < N_SHAPES; shape++) {
+        make(&t, shape);
+        make(&u, shape);
+        run(&t);
+        run_backwards();
+        expect_same_bits(ATTN_OUT_OUTPUT);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        output_does_not_know_what_else_is_returned,
+        an_item_alone_has_the_bits_it_has_in_a_batch,
+        any_number_of_threads_gives_the_same_bits,
+        any_order_of_tasks_gives_the_same_bits,
+        NULL};
+    return suite_run("bits", tests, setup, teardown, 60);
+}
