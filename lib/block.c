@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block.c - a block of rows: which it is, and where its numbers lie in the
+ * workspace. One function lays it out for both the plan, which only wants
+ * the size, and the task.
+ */
+#include "forward.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "real.h"
+#include "size.h"
+
+static bool returns(const struct attn_input *in, unsigned outs)
+{
+    return (in->returns & outs) != 0;
+}
+
+static bool writes_a(const struct attn_input *in)
+{
+    return returns(in, ATTN_RETURN(ATTN_OUT_A) | ATTN_RETURN(ATTN_OUT_A_MEAN));
+}
+
+static double scale_of(const struct attn_input *in,
+                       const struct attn_plan *plan)
+{
+    if (in->has_scale)
+        return in->scale;
+    if (in->tensor[ATTN_V_A].rank || plan->d_k == 0)
+        return 1;
+    return 1 / sqrt((double)plan->d_k);
+}
+
+/* What S compares: Q and K, or the terms of an additive score. */
+static void open_operands(struct forward *f)
+{
+    const struct attn_plan *p = f->plan;
+    char *shared = f->call->shared;
+    int64_t a = f->in->tensor[ATTN_V_A].dim[0];
+    f->v[0] = view_past(f->call, PLAN_V);
+    f->v[1] = view_operand(f->call, PLAN_V);
+    if (!f->in->tensor[ATTN_V_A].rank) {
+        f->q = view_turned(f->call, PLAN_Q);
+        f->k[0] = view_past(f->call, PLAN_K);
+        f->k[1] = view_turned(f->call, PLAN_K);
+        return;
+    }
+    f->q = view_of(shared + f->layout->term_q_at, f->size, p->H, p->n_q, a,
+                   false);
+    f->k[0] = view_of(shared + f->layout->term_k_at, f->size, p->G, p->n_k, a,
+                      false);
+    f->k[1] = f->k[0];
+    f->k[1].data += p->n_past * a * f->size;
+}
+
+void forward_open(struct forward *f, const struct attn_call *call)
+{
+    const struct attn_input *in = call->in;
+    *f = (struct forward){
+        .call = call,
+        .in = in,
+        .plan = call->plan,
+        .layout = plan_layout(call->plan),
+        .row = row_ops(in->dtype),
+        .size = (int64_t)attn_dtype_bytes(in->dtype),
+        .scale = scale_of(in, call->plan),
+        .mixed = view_mixed(call),
+        .mask = view_grid(in, ATTN_MASK),
+        .bias = view_grid(in, ATTN_BIAS),
+        .wants_stages = returns(in, ATTN_RETURN(ATTN_OUT_S) |
+                                    ATTN_RETURN(ATTN_OUT_S_SCALED) |
+                                    ATTN_RETURN(ATTN_OUT_S_SOFTCAPPED) |
+                                    ATTN_RETURN(ATTN_OUT_S_MASKED)),
+        .wants_stats = returns(in, ATTN_RETURN(ATTN_OUT_STATS)),
+        .wants_output = returns(in, ATTN_RETURN(ATTN_OUT_OUTPUT)),
+    };
+    open_operands(f);
+    if (returns(in, ATTN_RETURN(ATTN_OUT_A)))
+        f->a = call->out->data[ATTN_OUT_A];
+    else if (writes_a(in))
+        f->a = (char *)call->shared + f->layout->a_at;
+}
+
+/* ---------------------------------------------------------- workspace */
+
+struct carver {
+    char *memory; /* NULL: only measure */
+    int64_t used;
+};
+
+static void *carve(struct carver *c, int64_t count, int64_t size)
+{
+    void *at = c->memory ? c->memory + c->used : NULL;
+    int64_t bytes = size_add(size_mul(count, size), 63) / 64 * 64;
+    c->used = size_add(c->used, bytes);
+    return at;
+}
+
+int64_t block_lay_out(struct block *blk, const struct attn_input *in,
+                      const struct attn_plan *plan, char *memory)
+{
+    const struct plan_layout *l = plan_layout(plan);
+    int64_t size = (int64_t)attn_dtype_bytes(in->dtype);
+    int64_t rows = l->rows * l->stack;
+    int64_t tile = rows * l->columns;
+    int64_t width = in->tensor[ATTN_V_A].rank ? in->tensor[ATTN_V_A].dim[0]
+                                              : plan->d_k;
+    /* hull and cache begin and end within a block of columns */
+    int64_t pieces = plan->n_k / l->columns + 5 + l->ranges;
+    struct carver c = {memory, 0};
+
+    carve(&c, 1, sizeof(struct block));
+    blk->q = carve(&c, rows * width, size);
+    blk->s = carve(&c, tile, size);
+    blk->o = carve(&c, rows * plan->d_v, size);
+    blk->v = carve(&c, l->columns * plan->d_v, size);
+    blk->map = carve(&c, tile, 1);
+    blk->seen = carve(&c, rows, sizeof(int64_t));
+    blk->m = carve(&c, rows, sizeof(double));
+    blk->l = carve(&c, rows, sizeof(double));
+    blk->alpha = carve(&c, rows, sizeof(double));
+    blk->sum = carve(&c, rows, sizeof(double));
+    blk->weighted = carve(&c, rows, sizeof(double));
+    blk->factor = carve(&c, rows, sizeof(double));
+    if (writes_a(in)) {
+        blk->piece_key = carve(&c, pieces, sizeof(int64_t));
+        blk->piece_columns = carve(&c, pieces, sizeof(int64_t));
+        blk->piece_m = carve(&c, size_mul(pieces, rows), sizeof(double));
+    }
+    return c.used;
+}
+
+int64_t partial_lay_out(struct partial *p, const struct attn_input *in,
+                        const struct attn_plan *plan, char *memory)
+{
+    const struct plan_layout *l = plan_layout(plan);
+    int64_t rows = l->rows * l->stack;
+    struct carver c = {memory, 0};
+    p->seen = carve(&c, rows, sizeof(int64_t));
+    p->m = carve(&c, rows, sizeof(double));
+    p->l = carve(&c, rows, sizeof(double));
+    p->sum = carve(&c, rows, sizeof(double));
+    p->weighted = carve(&c, rows, sizeof(double));
+    p->o = carve(&c, rows * plan->d_v, (int64_t)attn_dtype_bytes(in->dtype));
+    return c.used;
+}
+
+/* --------------------------------------------------------------- rows */
+
+/* rows = ((b * groups + group) * row_blocks + block) */
+void block_open_rows(const struct forward *f, struct block *blk, int64_t rows)
+{
+    const struct attn_plan *p = f->plan;
+    const struct plan_layout *l = f->layout;
+    int64_t group = rows / l->row_blocks % l->groups;
+    *blk = (struct block){.b = rows / l->row_blocks / l->groups};
+    block_lay_out(blk, f->in, p, (char *)blk);
+    blk->h = group * l->stack;
+    blk->g = blk->h / (p->H / p->G);
+    blk->i = rows % l->row_blocks * l->rows;
+    blk->queries = size_min(l->rows, p->n_q - blk->i);
+    blk->rows = blk->queries * l->stack;
+    blk->range = (struct interval){0, p->n_k};
+    for (int64_t r = 0; r < blk->rows; r++) {
+        blk->seen[r] = 0;
+        blk->m[r] = -INFINITY;
+        blk->l[r] = blk->sum[r] = blk->weighted[r] = 0;
+    }
+    memset(blk->o, 0, (size_t)(blk->rows * p->d_v * f->size));
+}
+
+static void take_queries(const struct forward *f, struct block *blk)
+{
+    int64_t width = f->in->tensor[ATTN_V_A].rank
+                        ? f->in->tensor[ATTN_V_A].dim[0]
+                        : f->plan->d_k;
+    for (int64_t r = 0; r < blk->rows && width; r++)
+        memcpy(real_at(blk->q, r * width, f->size),
+               view_at(&f->q, blk->b, block_head(blk, r),
+                       block_query(blk, r)),
+               (size_t)(width * f->size));
+}
+
+void block_open(const struct forward *f, struct block *blk, int64_t task)
+{
+    const struct plan_layout *l = f->layout;
+    int64_t range = task % l->ranges;
+    block_open_rows(f, blk, task / l->ranges);
+    blk->task = task;
+    blk->range.begin = range * l->range_keys;
+    blk->range.end = size_min(blk->range.begin + l->range_keys, f->plan->n_k);
+    blk->key = blk->range.begin;
+    blk->hull = visible_hull(f->in, f->plan, blk->b, blk->i, blk->queries);
+    take_queries(f, blk);
+}
+
+int64_t block_row_index(const struct forward *f, const struct block *blk,
+                        int64_t r)
+{
+    return (blk->b * f->plan->H + block_head(blk, r)) * f->plan->n_q +
+           block_query(blk, r);
+}
+
+void *block_row(const struct forward *f, const struct block *blk, void *tensor,
+                int64_t r)
+{
+    return real_at(tensor, block_row_index(f, blk, r) * f->plan->n_k, f->size);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forward.h - the tile loop: blocks of queries against blocks of keys.
+ *
+ * A task of ATTEND owns a block of query rows and a range of keys. It walks
+ * the range tile by tile with a running softmax (Dao et al., "FlashAttention",
+ * 2022; Milakov and Gimelshein, "Online normalizer calculation", 2018):
+ *
+ *     m' = max(m, row maxima of S)         P = exp(S - m')
+ *     l' = l exp(m - m') + row sums of P   O' = O exp(m - m') + P V
+ *
+ * and at the end output = O / l. If A is wanted, P goes there on the way and
+ * is set right at the end: nothing else changes, so output has the same bits.
+ */
+#ifndef FORWARD_H
+#define FORWARD_H
+
+#include "row.h"
+#include "visible.h"
+
+/* One call, as its tiles see it: constant while a task runs. */
+struct forward {
+    const struct attn_call *call;
+    const struct attn_input *in;
+    const struct attn_plan *plan;
+    const struct plan_layout *layout;
+    const struct row_ops *row;
+    int64_t size;             /* bytes of a number */
+    double scale;
+    struct view q, k[2], v[2];/* of K and V: cached, new */
+    struct view mixed;
+    struct grid mask, bias;
+    char *a;                  /* [B, H, n_q, n_k], or NULL */
+    bool wants_stages;        /* any of the S* */
+    bool wants_stats;
+    bool wants_output;
+};
+
+/* What the rows of a task add to the statistics of the call. */
+struct tally {
+    int64_t rows, empty_rows; /* that see a key; that see none */
+    double a_max, entropy;    /* sums over rows */
+    double sum_min, sum_max;
+    struct moments s, s_scaled;
+};
+
+enum block_stage { BLOCK_TILES, BLOCK_RESCALE };
+
+/* A block of rows at work, at the head of a workspace. Row r is query
+ * i + r % queries of head h + r / queries. */
+struct block {
+    enum block_stage stage;
+    int64_t task;
+    int64_t b, g, h, i, queries, rows;
+    struct interval range;    /* its keys */
+    struct interval hull;     /* those that some row may see, in multiples */
+    int64_t key;              /* where the next tile begins */
+    struct tally *tally;      /* in shared memory */
+
+    char *q;                  /* [rows, d_k], or [rows, a] */
+    char *s;                  /* [rows, columns] S, then P */
+    char *o;                  /* [rows, d_v] */
+    char *v;                  /* [columns, d_v] V without its NaN */
+    unsigned char *map;       /* [rows, columns] 1: visible */
+    int64_t *seen;            /* [rows] visible keys so far */
+    double *m, *l;            /* [rows] running maximum and sum */
+    double *alpha;            /* [rows] exp(m before - m) */
+    double *sum, *weighted;   /* [rows] of exp(s-m), exp(s-m) (s-m) */
+    double *factor;           /* [rows] what makes P to A in the end */
+
+    int64_t n_pieces, piece;  /* of A that are written; next to set right */
+    int64_t *piece_key, *piece_columns; /* [pieces] */
+    double *piece_m;          /* [pieces, rows] the m they were made with */
+};
+
+/* What a task leaves for MERGE, where keys are cut in ranges. */
+struct partial {
+    int64_t *seen;                      /* [rows] */
+    double *m, *l, *sum, *weighted;     /* [rows] */
+    char *o;                            /* [rows, d_v] */
+};
+
+enum tile_kind { TILE_HIDDEN, TILE_MIXED, TILE_VISIBLE };
+
+struct tile {
+    int64_t key, columns;
+    enum tile_kind kind; /* MIXED: block's map says which */
+};
+
+/* ------------------------------------------------- block.c: whose rows */
+
+void forward_open(struct forward *f, const struct attn_call *call);
+
+/* Lays a block out in `memory` (NULL: only measures). Returns its bytes. */
+int64_t block_lay_out(struct block *blk, const struct attn_input *in,
+                      const struct attn_plan *plan, char *memory);
+
+/* The same for the partial of a task. */
+int64_t partial_lay_out(struct partial *p, const struct attn_input *in,
+                        const struct attn_plan *plan, char *memory);
+
+/* A fresh block for a task of ATTEND, or for the rows that MERGE joins. */
+void block_open(const struct forward *f, struct block *blk, int64_t task);
+void block_open_rows(const struct forward *f, struct block *blk, int64_t rows);
+
+static inline int64_t block_head(const struct block *blk, int64_t r)
+{
+    return blk->h + r / blk->queries;
+}
+
+static inline int64_t block_query(const struct block *blk, int64_t r)
+{
+    return blk->i + r % blk->queries;
+}
+
+/* Row r in a tensor [B, H, n_q, n_k], and its index in one [B, H, n_q]. */
+int64_t block_row_index(const struct forward *f, const struct block *blk,
+                        int64_t r);
+void *block_row(const struct forward *f, const struct block *blk, void *tensor,
+                int64_t r);
+
+/* ------------------------------------------------ the passes of a tile */
+
+/* visible.c: which pairs of the tile; counts them in block's `seen`. */
+enum tile_kind visible_tile(const struct forward *f, struct block *blk,
+                            const struct tile *t);
+/* The same for one row, into a map of its own; counts nothing. */
+void visible_row(const struct forward *f, const struct block *blk, int64_t r,
+                 const struct tile *t, unsigned char *map);
+
+/* product.c: S = Q K^T;  O = O alpha + P V, hidden keys left out. */
+void product_scores(const struct forward *f, struct block *blk,
+                    const struct tile *t);
+void product_mix(const struct forward *f, struct block *blk,
+                 const struct tile *t);
+
+/* score.c: S -> S_scaled -> S_softcapped -> S_masked, each shown on the way */
+void score_tile(const struct forward *f, struct block *blk,
+                const struct tile *t);
+
+/* softmax.c: one step of the running softmax, S to P in place. */
+void softmax_tile(const struct forward *f, struct block *blk,
+                  const struct tile *t);
+/* All keys are through: sinks, lse, the statistics, block's `factor`. */
+void softmax_close(const struct forward *f, struct block *blk);
+/* Takes in what another range of keys came to for row r. */
+void softmax_merge(const struct forward *f, struct block *blk, int64_t r,
+                   const struct partial *p);
+
+/* ------------------------------------------------------------ the tasks */
+
+/* Steps of a task of ATTEND and of MERGE; see attn_run_task(). */
+bool forward_attend(const struct attn_call *call, int64_t task,
+                    void *workspace, int64_t *resume);
+bool forward_merge(const struct attn_call *call, int64_t task,
+                   void *workspace, int64_t *resume);
+
+#endif
