@@ -7,7 +7,7 @@
  *  listen > route > admit > receive > queue | decode > compute > encode | reply
  *
  * A request has one owner at a time: its I/O thread until queue_push(), the
- * ring and its workers until request_done(), its I/O thread again.
+ * ring and its workers until listen_resume(), its I/O thread again.
  */
 #ifndef REQUEST_H
 #define REQUEST_H
@@ -17,20 +17,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "answer.h"
 #include "arena.h"
 #include "attention.h"
 #include "buffer.h"
 #include "problem.h"
 
 struct MHD_Connection;
-struct route;
 struct form;
+struct guest;
+struct route;
 
 /* The steps; step_name[] gives Server-Timing entries, metric labels, log
- * fields. A stamp is taken when a step ends. */
+ * fields. Each has the time spent in it, or -1. */
 enum step {
     STEP_RECEIVE,   /* headers seen ... body complete */
-    STEP_QUEUE,     /* waiting for a worker, all waits together */
+    STEP_QUEUE,     /* waiting for a first worker */
     STEP_DECODE,
     STEP_COMPUTE,
     STEP_ENCODE,
@@ -41,6 +43,15 @@ extern const char *const step_name[STEP_COUNT];
 
 #define REQUEST_ID_MAX 128
 #define REQUEST_LANES_MAX 64   /* as many workers at most */
+#define REQUEST_WARNINGS_MAX 4
+
+/* Where a request is, for those who look at it from outside. */
+enum phase {
+    PHASE_UPLOAD,   /* its I/O thread has it */
+    PHASE_QUEUE,    /* in the ring, no worker has seen it yet */
+    PHASE_WORK,
+    PHASE_REPLY
+};
 
 /* One piece of a reply's body, in order. */
 struct piece {
@@ -48,16 +59,49 @@ struct piece {
     size_t length;
 };
 
+/* Workspace of one worker on one request. */
+struct lane {
+    void *memory;
+    size_t bytes;
+    int64_t resume;
+};
+
+/* Scheduling state; queue.c alone touches it, under its lock. */
+struct work {
+    bool queued;            /* counted in the bound of the queue */
+    bool in_ring;
+    bool prepare;           /* the next batch is to be prepared */
+    bool ended;
+    bool left;              /* its connection is gone: last one frees it */
+    bool waiting;           /* its reader is suspended, see reply.c */
+    int running;            /* workers in next() or in a task */
+    int64_t batch;          /* tasks of the batch in hand */
+    int64_t taken;          /* tasks below it have been taken */
+    int64_t unfinished;     /* tasks of the batch not finished */
+    int64_t window;         /* 0, or so many tasks from `first` at most */
+    int64_t first;          /* first task that the reader has not got */
+    uint64_t written;       /* bit task % 64: finished, in the window */
+    uint64_t free_lanes;
+    uint64_t parked_lanes;  /* hold a task that wants to go on */
+    int64_t lane_task[REQUEST_LANES_MAX];
+    struct request *next, *previous;  /* in the ring */
+};
+
 struct request {
     /* listen: the connection */
     struct MHD_Connection *connection;
+    struct guest *guest;
     int fd;
-    char peer[64];                  /* address text, for log and limits */
+    const char *peer;               /* address text, for log and limits */
+    int64_t time_ns;                /* CLOCK_REALTIME, when it came */
     int64_t start_ns;               /* CLOCK_MONOTONIC */
-    int64_t step_ns[STEP_COUNT];    /* time spent in each step */
+    int64_t mark_ns;                /* when the step in hand began */
+    int64_t step_ns[STEP_COUNT];    /* time spent in each step, or -1 */
+    _Atomic int where;              /* enum phase */
 
     /* route */
     const struct route *route;      /* NULL: none matched */
+    bool head;                      /* HEAD: the reply has no body */
     char method[16];
     char path[256];
     char id[REQUEST_ID_MAX + 1];    /* X-Request-Id */
@@ -65,7 +109,10 @@ struct request {
 
     /* admit: what the headers say */
     bool http_1_0;
+    bool expects_continue;
     bool has_length;
+    bool chunked;
+    bool must_close;                /* framing unclear: close after reply */
     int64_t content_length;
     bool gzip;                      /* Content-Encoding: gzip */
     const struct form *form_declared; /* by Content-Type; NULL: look inside */
@@ -73,17 +120,26 @@ struct request {
     int64_t deadline_ns;            /* monotonic; INT64_MAX: none */
 
     /* receive */
-    struct buffer body;             /* whole, unpacked */
+    struct buffer body;             /* whole; decode.c unpacks gzip */
+    int64_t received_bytes;
+    int64_t swallowed_bytes;        /* of them, after a refusal */
 
-    /* queue and work: see queue.h for who may touch these */
+    /* queue and work */
     enum step stage;                /* DECODE, COMPUTE or ENCODE */
-    struct request *ring_next;
-    struct work *work;              /* scheduling state, in the arena */
+    struct work work;
     atomic_int stop;                /* enum problem: CANCELLED, DEADLINE,
-                                       DRAINING; looked at between tasks */
+                                       DRAINING ...; looked at between tasks */
+    struct request *watch_next, *watch_previous;
+    bool watched, probed;
+    int64_t watch_number;
+    bool done;                      /* the walk is over: reply */
 
     /* decode: arena memory */
     struct arena arena;
+    struct gzip *unpacking;         /* while a gzip body is unpacked */
+    int unpack_status;              /* enum gzip_status */
+    struct buffer plain;            /* ... into this, r->body in the end */
+    const struct form *form;        /* of the body */
     struct attn_input input;
     struct decoding *decoding;      /* private to the decoder in use */
 
@@ -91,22 +147,40 @@ struct request {
     struct attn_plan plan;
     struct attn_output output;
     struct attn_call call;
+    bool planned;                   /* plan is valid */
     int phase;
-    void **lane_memory;             /* one workspace a lane */
-    char warnings[4][FAULT_DETAIL_MAX];
+    struct lane *lanes;             /* one workspace a lane */
+    char warnings[REQUEST_WARNINGS_MAX][FAULT_DETAIL_MAX];
     int n_warnings;
 
     /* encode */
     struct encoding *encoding;      /* private to the encoder in use */
-    struct piece *pieces;           /* n_pieces, whole replies only */
+    struct piece *pieces;           /* all of them, or the window's slots */
     int64_t n_pieces;
+    bool encode_planned;
     bool streamed;
 
     /* reply: the back door */
-    struct fault fault;             /* problem NONE: answer with pieces */
+    struct fault fault;             /* problem NONE: answer with the body */
     int status;
+    struct answer answer;           /* a side room's, or the error's text */
     const char *content_type;
+    const char *reply;              /* the whole body */
     int64_t reply_bytes;
+    int64_t stream_next;            /* the piece in hand, streamed */
+    size_t stream_offset;
 };
+
+/* NULL without memory. */
+struct request *request_new(void);
+
+/* All that it owns. */
+void request_free(struct request *r);
+
+/* Adds the time since the last mark to a step. */
+void request_mark(struct request *r, enum step step);
+
+/* CLOCK_MONOTONIC in ns. */
+int64_t request_now_ns(void);
 
 #endif

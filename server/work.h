@@ -9,7 +9,8 @@
  * tasks of a batch are independent. task() does one, in at most about 2 ms;
  * false says that it stopped on the way and wants to be called again with
  * the same lane. lane (0 ... lanes-1) numbers those who work on this request
- * at the same time, for their workspaces.
+ * at the same time, for their workspaces. A task that cannot go on calls
+ * work_stop_request(); r->fault is next()'s alone.
  */
 #ifndef WORK_H
 #define WORK_H
@@ -25,10 +26,22 @@ struct stage {
 #define STAGE_COUNT 3
 extern const struct stage stages[STAGE_COUNT];
 
-/* Runs all stages here and now, on the calling I/O thread. */
-void work_inline(struct request *r);
+/* Runs the stages here and now, on the calling I/O thread. True: the walk is
+ * over. False: it turned out to be dear, and the ring should have it, with
+ * *tasks prepared. */
+bool work_inline(struct request *r, int64_t *tasks);
 
-/* Starts and ends the workers. */
+/* The next batch with tasks, of this stage or a later one; 0: none is left,
+ * or r->fault is set. */
+int64_t work_prepare(struct request *r);
+
+/* Stops a request from within a task: the first problem stays. */
+void work_stop_request(struct request *r, enum problem problem);
+
+/* As many workers as this work on one request at most. */
+int work_lanes(void);
+
+/* Starts and ends the workers. 0, or an errno. */
 int work_start(int threads);
 void work_stop(void);
 

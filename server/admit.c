@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admit - see admit.h. Framing is judged for every request, since what comes
+ * after an unclear one cannot be told from its body; the rest for those with
+ * a body to read. The first refusal wins; those of kind 400 come first.
+ */
+#include "admit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compute.h"
+#include "config.h"
+#include "form.h"
+#include "listen.h"
+#include "queue.h"
+#include "receive.h"
+#include "route.h"
+#include "watch.h"
+
+static enum problem refuse_header(struct request *r, const char *name,
+                                  const char *expected)
+{
+    return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL,
+                     "The header %s %s.", name, expected);
+}
+
+/* -------------------------------------------------------------- framing */
+
+static bool read_length(const char *text, int64_t *length)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 18 || text[digits] != '\0')
+        return false;
+    *length = strtoll(text, NULL, 10);
+    return true;
+}
+
+static enum problem admit_framing(struct request *r)
+{
+    int lengths = listen_header_count(r, "Content-Length");
+    int codings = listen_header_count(r, "Transfer-Encoding");
+
+    r->must_close = true;
+    if (lengths > 0 && codings > 0)
+        return refuse_header(r, "Content-Length", "and Transfer-Encoding are "
+                             "both there; one of them is expected");
+    if (lengths > 1)
+        return refuse_header(r, "Content-Length", "is there twice");
+    if (codings > 1 || (codings == 1 && strcasecmp(
+            listen_header(r, "Transfer-Encoding"), "chunked") != 0))
+        return refuse_header(r, "Transfer-Encoding", "is not \"chunked\"");
+    r->chunked = codings == 1;
+    r->has_length = lengths == 1;
+    if (r->has_length && !read_length(listen_header(r, "Content-Length"),
+                                      &r->content_length))
+        return refuse_header(r, "Content-Length", "is no number of bytes");
+    r->must_close = false;
+    return PROBLEM_NONE;
+}
+
+static enum problem admit_length(struct request *r)
+{
+    struct fault *f = &r->fault;
+
+    if (!r->has_length && !r->chunked) {
+        r->must_close = true;
+        return fault_set(f, PROBLEM_LENGTH_REQUIRED, NULL, "There is neither "
+                         "a Content-Length nor Transfer-Encoding: chunked.");
+    }
+    if (!r->has_length || r->content_length <= config.body_bytes)
+        return PROBLEM_NONE;
+    fault_set(f, PROBLEM_BODY_TOO_LARGE, NULL, "The body has %lld bytes; the "
+              "limit is %lld (--body-bytes).", (long long)r->content_length,
+              (long long)config.body_bytes);
+    f->has_limit = f->has_got = true;
+    f->limit = (double)config.body_bytes;
+    f->got = (double)r->content_length;
+    return f->problem;
+}
+
+/* ---------------------------------------------------------------- types */
+
+static enum problem admit_type(struct request *r)
+{
+    static const char *const refused[] = {
+        "multipart/", "image/", "audio/", "video/", "application/xml",
+        "text/xml"
+    };
+    const char *type = listen_header(r, "Content-Type");
+
+    for (size_t i = 0; type && i < sizeof refused / sizeof *refused; i++)
+        if (strncasecmp(type, refused[i], strlen(refused[i])) == 0)
+            return fault_set(&r->fault, PROBLEM_MEDIA_TYPE, NULL, "The body "
+                             "is declared as %.100s; application/json is "
+                             "expected.", type);
+    r->form_declared = form_declared(type);
+    r->form_reply = form_accepted(listen_header(r, "Accept"));
+    return PROBLEM_NONE;
+}
+
+static enum problem admit_encoding(struct request *r)
+{
+    const char *encoding = listen_header(r, "Content-Encoding");
+
+    if (encoding == NULL || strcasecmp(encoding, "identity") == 0
+        || *encoding == '\0')
+        return PROBLEM_NONE;
+    r->gzip = strcasecmp(encoding, "gzip") == 0
+        || strcasecmp(encoding, "x-gzip") == 0;
+    if (r->gzip)
+        return PROBLEM_NONE;
+    return fault_set(&r->fault, PROBLEM_ENCODING, NULL, "The body is declared "
+                     "as Content-Encoding: %.100s; gzip or none is expected.",
+                     encoding);
+}
+
+static enum problem admit_timeout(struct request *r)
+{
+    const char *text = listen_header(r, "Request-Timeout");
+    double seconds = 0.0;
+
+    if (text == NULL)
+        return PROBLEM_NONE;
+    if (text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 20) {
+        char *end;
+
+        seconds = strtod(text, &end);
+        seconds = *end == '\0' ? seconds : 0.0;
+    }
+    if (!(seconds > 0.0))
+        return refuse_header(r, "Request-Timeout", "is no decimal number of "
+                             "seconds above 0, such as 2.5");
+    if (seconds < 1e6)
+        r->deadline_ns = r->start_ns + (int64_t)(seconds * 1e9);
+    return PROBLEM_NONE;
+}
+
+/* ----------------------------------------------------------------- load */
+
+static enum problem admit_memory(struct request *r)
+{
+    struct fault *f = &r->fault;
+    double wanted = (double)r->content_length;
+    double most = (double)compute_budget();
+
+    if (most == 0.0 || (double)block_used_bytes() + wanted <= most)
+        return PROBLEM_NONE;
+    if (wanted > most)
+        fault_set(f, PROBLEM_TOO_MUCH_MEMORY, NULL, "The body alone has %.0f "
+                  "bytes; all requests together may hold %.0f "
+                  "(--memory-bytes).", wanted, most);
+    else
+        fault_set(f, PROBLEM_MEMORY_BUDGET, NULL, "Other requests hold the "
+                  "memory that a body of %.0f bytes needs (--memory-bytes).",
+                  wanted);
+    f->has_got = f->has_limit = true;
+    f->got = wanted;
+    f->limit = most;
+    f->retry_after_s = wanted > most ? 0 : queue_retry_after_s();
+    return f->problem;
+}
+
+static enum problem admit_load(struct request *r)
+{
+    if (receive_is_small(r))
+        return PROBLEM_NONE;
+    if (watch_life() == LIFE_CLOSING)
+        fault_set(&r->fault, PROBLEM_DRAINING, NULL,
+                  "The service is about to end and takes no more work.");
+    else if (queue_full())
+        fault_set(&r->fault, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or "
+                  "are in work, as many as there may be (--queue).",
+                  (long long)config.queue);
+    else
+        return admit_memory(r);
+    r->fault.retry_after_s = queue_retry_after_s();
+    return r->fault.problem;
+}
+
+enum problem admit(struct request *r)
+{
+    static enum problem (*const questions[])(struct request *r) = {
+        admit_timeout, admit_length, admit_encoding, admit_type, admit_load
+    };
+    const char *expect = listen_header(r, "Expect");
+
+    admit_framing(r);
+    r->expects_continue = expect != NULL && !r->http_1_0
+        && strcasecmp(expect, "100-continue") == 0;
+    if (r->route == NULL || r->route->answer != NULL)
+        return r->fault.problem;
+    for (size_t i = 0; r->fault.problem == PROBLEM_NONE
+         && i < sizeof questions / sizeof *questions; i++)
+        questions[i](r);
+    return r->fault.problem;
+}

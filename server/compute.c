@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compute - see compute.h. What the library says is wrong becomes a problem
+ * with a pointer; what the plan wants is held against the limits before any
+ * memory is taken.
+ */
+#include "compute.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "work.h"
+
+static size_t budget;   /* constant after start */
+
+void compute_set_budget(size_t bytes)
+{
+    budget = bytes;
+    block_set_budget(bytes);
+}
+
+size_t compute_budget(void)
+{
+    return budget;
+}
+
+/* ------------------------------------------------------------- refusals */
+
+static enum problem problem_of(const struct attn_error *e)
+{
+    switch (e->status) {
+    case ATTN_MISSING:
+        return e->other == NULL ? PROBLEM_MISSING_OPERAND
+                                : PROBLEM_MISSING_COMPANION;
+    case ATTN_EXCLUDES:
+        return PROBLEM_EXCLUSIVE;
+    case ATTN_RANK:
+        return PROBLEM_RANK;
+    case ATTN_SHAPE:
+        return PROBLEM_SHAPE;
+    case ATTN_BROADCAST:
+        return PROBLEM_BROADCAST;
+    case ATTN_HEADS:
+        return PROBLEM_HEADS;
+    case ATTN_RANGE:
+        return PROBLEM_OUT_OF_RANGE;
+    case ATTN_OVERFLOW:
+        return PROBLEM_TOO_MUCH_MEMORY;
+    default:
+        return PROBLEM_INTERNAL;
+    }
+}
+
+/* RFC 6901: W_a, U_a and v_a are members of `score`. */
+static void point_at(const struct attn_error *e, char *pointer, size_t size)
+{
+    bool in_score = strcmp(e->name, "W_a") == 0
+        || strcmp(e->name, "U_a") == 0 || strcmp(e->name, "v_a") == 0;
+    const char *group = in_score ? "/score" : "";
+
+    if (e->index >= 0)
+        snprintf(pointer, size, "%s/%s/%lld", group, e->name,
+                 (long long)e->index);
+    else
+        snprintf(pointer, size, "%s/%s", group, e->name);
+}
+
+static void refuse(struct request *r, const struct attn_error *e)
+{
+    struct fault *f = &r->fault;
+    char pointer[FAULT_POINTER_MAX];
+
+    point_at(e, pointer, sizeof pointer);
+    fault_set(f, problem_of(e), pointer, "%s.", e->text);
+    if (e->expected != 0 || e->got != 0) {
+        f->has_expected = f->has_got = true;
+        f->expected = (double)e->expected;
+        f->got = (double)e->got;
+    }
+}
+
+static void refuse_size(struct request *r, enum problem problem,
+                        const char *what, const char *setting, double got,
+                        double limit)
+{
+    struct fault *f = &r->fault;
+
+    fault_set(f, problem, NULL, "The request takes %.0f %s; the limit is %.0f "
+              "(--%s).", got, what, limit, setting);
+    f->has_got = f->has_limit = true;
+    f->got = got;
+    f->limit = limit;
+}
+
+static double elements(const struct request *r)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < ATTN_N_IN; i++)
+        if (r->input.tensor[i].rank > 0)
+            sum += (double)attn_tensor_elements(&r->input.tensor[i]);
+    for (int o = 0; o < ATTN_N_OUT; o++)
+        if (r->plan.output[o].rank > 0)
+            sum += (double)attn_tensor_elements(&r->plan.output[o]);
+    return sum;
+}
+
+static int lanes_of(const struct request *r)
+{
+    int64_t most = 1;
+
+    for (int phase = 0; phase < r->plan.n_phases; phase++)
+        if (r->plan.tasks[phase] > most)
+            most = r->plan.tasks[phase];
+    return most < work_lanes() ? (int)most : work_lanes();
+}
+
+/* What the plan asks for, as a double: it may be beyond any size_t. */
+static double bytes_wanted(const struct request *r)
+{
+    double sum = (double)r->plan.shared_bytes
+        + (double)r->plan.worker_bytes * lanes_of(r);
+
+    for (int o = 0; o < ATTN_N_OUT; o++)
+        sum += (double)r->plan.output_bytes[o];
+    return sum;
+}
+
+static void check_memory(struct request *r)
+{
+    double held = (double)(r->arena.bytes + r->body.capacity);
+    double wanted = bytes_wanted(r);
+
+    if (budget == 0)
+        return;
+    if (held + wanted > (double)budget) {
+        refuse_size(r, PROBLEM_TOO_MUCH_MEMORY, "bytes of memory",
+                    "memory-bytes", held + wanted, (double)budget);
+    } else if ((double)block_used_bytes() + wanted > (double)budget) {
+        refuse_size(r, PROBLEM_MEMORY_BUDGET, "bytes of memory, which others "
+                    "use now", "memory-bytes", wanted, (double)budget);
+        r->fault.retry_after_s = 1;
+    }
+}
+
+static void check_limits(struct request *r)
+{
+    double numbers = elements(r);
+
+    if (numbers > (double)config.elements)
+        refuse_size(r, PROBLEM_TOO_MANY_ELEMENTS, "numbers", "elements",
+                    numbers, (double)config.elements);
+    else if (r->plan.operations > config.operations)
+        refuse_size(r, PROBLEM_TOO_MUCH_WORK, "operations", "operations",
+                    r->plan.operations, config.operations);
+    else
+        check_memory(r);
+}
+
+/* --------------------------------------------------------------- stages */
+
+static bool take_memory(struct request *r)
+{
+    size_t lanes = (size_t)work_lanes() * sizeof *r->lanes;
+    struct attn_call *call = &r->call;
+
+    for (int o = 0; o < ATTN_N_OUT; o++) {
+        if (r->plan.output_bytes[o] == 0)
+            continue;
+        r->output.data[o] = arena_alloc(&r->arena, r->plan.output_bytes[o]);
+        if (r->output.data[o] == NULL)
+            return false;
+    }
+    *call = (struct attn_call){ .in = &r->input, .plan = &r->plan,
+                                .out = &r->output };
+    call->shared = arena_alloc(&r->arena, r->plan.shared_bytes);
+    r->lanes = arena_alloc(&r->arena, lanes);
+    if (call->shared == NULL || r->lanes == NULL)
+        return false;
+    memset(r->lanes, 0, lanes);
+    return true;
+}
+
+static void begin(struct request *r)
+{
+    struct attn_error error;
+
+    buffer_free(&r->body);
+    if (attn_plan(&r->input, &r->plan, &error) != ATTN_OK) {
+        refuse(r, &error);
+        return;
+    }
+    r->planned = true;
+    check_limits(r);
+    if (r->fault.problem != PROBLEM_NONE)
+        return;
+    if (!take_memory(r)) {
+        fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory "
+                  "left for this request now (--memory-bytes).");
+        r->fault.retry_after_s = 1;
+        return;
+    }
+    attn_begin(&r->call);
+}
+
+static void warn(struct request *r, const char *text)
+{
+    if (r->n_warnings < REQUEST_WARNINGS_MAX)
+        snprintf(r->warnings[r->n_warnings++], sizeof r->warnings[0], "%s",
+                 text);
+}
+
+static void end(struct request *r)
+{
+    const struct attn_plan *p = &r->plan;
+    char text[FAULT_DETAIL_MAX];
+    long long empty;
+
+    attn_end(&r->call);
+    compute_free(r);
+    empty = (long long)r->output.empty_rows;
+    if (empty > 0) {
+        snprintf(text, sizeof text, empty == 1
+                 ? "%lld row sees no key: it is zero, not NaN"
+                 : "%lld rows see no key: they are zero, not NaN", empty);
+        warn(r, text);
+    }
+    if (p->assumed_offset_0) {
+        snprintf(text, sizeof text, "offset 0 was assumed although n_q (%lld) "
+                 "is not n_k (%lld): query i stands at key i; say \"offset\": "
+                 "\"end\" if the queries are the last positions",
+                 (long long)p->n_q, (long long)p->n_k);
+        warn(r, text);
+    }
+}
+
+int64_t compute_next(struct request *r)
+{
+    if (!r->planned)
+        begin(r);
+    else
+        r->phase++;
+    if (r->fault.problem != PROBLEM_NONE)
+        return 0;
+    if (r->phase < r->plan.n_phases)
+        return r->plan.tasks[r->phase];
+    end(r);
+    return 0;
+}
+
+bool compute_task(struct request *r, int64_t task, int lane)
+{
+    struct lane *l = &r->lanes[lane];
+
+    if (atomic_load_explicit(&r->stop, memory_order_relaxed))
+        return true;
+    if (l->memory == NULL && r->plan.worker_bytes > 0) {
+        l->memory = block_take(r->plan.worker_bytes, &l->bytes);
+        if (l->memory == NULL) {
+            work_stop_request(r, PROBLEM_MEMORY_BUDGET);
+            return true;
+        }
+    }
+    if (!attn_run_task(&r->call, r->phase, task, l->memory, &l->resume))
+        return false;
+    l->resume = 0;
+    return true;
+}
+
+void compute_free(struct request *r)
+{
+    for (int i = 0; r->lanes != NULL && i < work_lanes(); i++) {
+        if (r->lanes[i].memory != NULL)
+            block_give(r->lanes[i].memory, r->lanes[i].bytes);
+        r->lanes[i].memory = NULL;
+    }
+}

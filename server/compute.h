@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compute - struct attn_input -> struct attn_output: plan, limits, memory
+ * budget, then the plan's tasks phase by phase. Knows no form.
+ */
+#ifndef COMPUTE_H
+#define COMPUTE_H
+
+#include "request.h"
+
+/* What all requests together may hold; before the first request. */
+void compute_set_budget(size_t bytes);
+size_t compute_budget(void);
+
+int64_t compute_next(struct request *r);
+bool compute_task(struct request *r, int64_t task, int lane);
+
+/* Gives workspaces back. */
+void compute_free(struct request *r);
+
+#endif

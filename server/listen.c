@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * listen - see listen.h. The library calls on_request() for the headers, for
+ * every piece of the body, when the body is complete, and when a suspended
+ * request comes back; on_completed() is the only end of a request, on_guest()
+ * begin and end of a connection.
+ *
+ * A connection that comes back from suspension is read before it is written
+ * to, and closed if the peer has closed its sending side; unless its time-out
+ * is not the daemon's, for then it is visited before. Hence RESUMED_EXTRA_S.
+ */
+#include "listen.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "admit.h"
+#include "config.h"
+#include "metrics.h"
+#include "queue.h"
+#include "receive.h"
+#include "reply.h"
+#include "route.h"
+#include "socket.h"
+#include "watch.h"
+#include "work.h"
+
+#define CONNECTION_MEMORY_BYTES ((size_t)256 << 10)
+#define RESUMED_EXTRA_S 7
+
+static struct {
+    struct MHD_Daemon *daemon;
+    int fd;
+    char url[128];
+    int64_t limit;              /* connections; above it only probes */
+    atomic_llong connections, in_flight;
+} door = { .fd = -1 };
+
+/* --------------------------------------------------------------- headers */
+
+const char *listen_header(const struct request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+struct count {
+    const char *name;
+    int n;
+};
+
+static enum MHD_Result count_header(void *count, enum MHD_ValueKind kind,
+                                    const char *name, const char *value)
+{
+    struct count *c = count;
+
+    (void)kind;
+    (void)value;
+    c->n += strcasecmp(name, c->name) == 0;
+    return MHD_YES;
+}
+
+int listen_header_count(const struct request *r, const char *name)
+{
+    struct count count = { name, 0 };
+
+    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_header,
+                              &count);
+    return count.n;
+}
+
+/* ------------------------------------------------------------ the walk in */
+
+static struct guest *guest_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+        ->socket_context;
+}
+
+static bool is_visible_ascii(const char *text, size_t most)
+{
+    size_t n = 0;
+
+    while (text[n] > ' ' && text[n] <= '~' && n <= most)
+        n++;
+    return n > 0 && n <= most && text[n] == '\0';
+}
+
+static void identify(struct request *r)
+{
+    static atomic_ullong next;
+    const char *id = listen_header(r, "X-Request-Id");
+    const char *trace = listen_header(r, "traceparent");
+
+    if (id != NULL && is_visible_ascii(id, REQUEST_ID_MAX))
+        snprintf(r->id, sizeof r->id, "%s", id);
+    else
+        snprintf(r->id, sizeof r->id, "%08llx-%06llx",
+                 (unsigned long long)r->time_ns >> 20 & 0xffffffff,
+                 (unsigned long long)atomic_fetch_add(&next, 1));
+    if (trace != NULL && strlen(trace) == 55 && is_visible_ascii(trace, 55)
+        && strspn(trace, "0123456789abcdef-") == 55)
+        snprintf(r->traceparent, sizeof r->traceparent, "%s", trace);
+}
+
+static struct request *enter(struct MHD_Connection *c, const char *url,
+                             const char *method, const char *version)
+{
+    struct request *r = request_new();
+
+    if (r == NULL)
+        return NULL;
+    atomic_fetch_add(&door.in_flight, 1);
+    metrics_add(METRIC_INFLIGHT, 0, 1);
+    r->connection = c;
+    r->guest = guest_of(c);
+    r->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+    r->peer = r->guest->address;
+    r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+    snprintf(r->method, sizeof r->method, "%s", method);
+    snprintf(r->path, sizeof r->path, "%s", url);
+    identify(r);
+    return r;
+}
+
+static void admit_guest(struct request *r)
+{
+    if (!r->guest->reserved || (r->route != NULL && r->route->probe))
+        return;
+    fault_set(&r->fault, PROBLEM_CONNECTIONS, NULL, "%lld connections are "
+              "open, as many as there may be (--connections, "
+              "--connections-per-address).", (long long)listen_connections());
+    r->fault.retry_after_s = 1;
+}
+
+static enum MHD_Result leave(struct request *r)
+{
+    return reply(r) ? MHD_YES : MHD_NO;
+}
+
+/* The headers are here. */
+static enum MHD_Result arrive(struct request *r)
+{
+    bool expects_body;
+
+    route(r);
+    admit_guest(r);
+    admit(r);
+    if (r->fault.problem == PROBLEM_NONE)
+        receive_begin(r);
+    expects_body = r->chunked || r->content_length > 0;
+    if (!expects_body && (r->fault.problem != PROBLEM_NONE
+                          || r->route->answer != NULL))
+        return leave(r);
+    if (r->fault.problem == PROBLEM_NONE || receive_swallows(r))
+        return MHD_YES;
+    r->guest->lingers = true;
+    return leave(r);
+}
+
+/* ------------------------------------------------------------- the walk on */
+
+static void to_queue(struct request *r, int64_t tasks)
+{
+    atomic_store(&r->where, PHASE_QUEUE);
+    MHD_suspend_connection(r->connection);
+    watch_add(r);
+    if (queue_push(r, tasks))
+        return;
+    fault_set(&r->fault, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or are "
+              "in work, as many as there may be (--queue).",
+              (long long)config.queue);
+    r->fault.retry_after_s = queue_retry_after_s();
+    listen_resume(r);
+}
+
+static void set_deadline(struct request *r)
+{
+    int64_t own = request_now_ns() + (int64_t)(config.timeout_s * 1e9);
+
+    if (own < r->deadline_ns)
+        r->deadline_ns = own;
+}
+
+/* The body is here. */
+static enum MHD_Result serve(struct request *r)
+{
+    int64_t tasks = 0;
+
+    request_mark(r, STEP_RECEIVE);
+    if (r->fault.problem != PROBLEM_NONE || r->route->answer != NULL)
+        return leave(r);
+    set_deadline(r);
+    if (receive_is_small(r) && work_inline(r, &tasks))
+        return leave(r);
+    to_queue(r, tasks);
+    return MHD_YES;
+}
+
+void listen_resume(struct request *r)
+{
+    if (!r->done) {
+        watch_remove(r);
+        r->done = true;
+        MHD_set_connection_option(
+            r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+            (unsigned)config.idle_timeout_s + RESUMED_EXTRA_S);
+    }
+    MHD_resume_connection(r->connection);
+}
+
+static enum MHD_Result come_back(struct request *r)
+{
+    MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                              (unsigned)config.idle_timeout_s);
+    if (!r->streamed && atomic_load(&r->stop) == PROBLEM_CANCELLED)
+        return MHD_NO;
+    if (r->streamed)
+        watch_add(r);
+    return leave(r);
+}
+
+static enum MHD_Result take_piece(struct request *r, const char *data,
+                                  size_t *size)
+{
+    bool goes_on = receive(r, data, *size);
+
+    *size = 0;
+    if (goes_on)
+        return MHD_YES;
+    r->guest->lingers = true;
+    reply_raw(r);
+    return MHD_NO;
+}
+
+static enum MHD_Result on_request(void *none, struct MHD_Connection *c,
+                                  const char *url, const char *method,
+                                  const char *version, const char *data,
+                                  size_t *size, void **state)
+{
+    struct request *r = *state;
+
+    (void)none;
+    if (r == NULL) {
+        r = *state = enter(c, url, method, version);
+        return r != NULL ? arrive(r) : MHD_NO;
+    }
+    if (*size > 0)
+        return take_piece(r, data, size);
+    return r->done ? come_back(r) : serve(r);
+}
+
+/* ------------------------------------------------------------- the way out */
+
+/* If the peer's end of sending came together with its request, the library
+ * has not noticed it and would wait for more; this wakes it up. */
+static void notice_half_closed(const struct request *r)
+{
+    char byte;
+
+    if (recv(r->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        shutdown(r->fd, SHUT_RD);
+}
+
+/* A body that stopped coming, or that we have no time for any more. */
+static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
+{
+    if (end == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED)
+        fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
+                  "coming after %lld bytes.", (long long)r->received_bytes);
+    else if (end == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+        fault_set(&r->fault, PROBLEM_DRAINING, NULL, "The service ends, and "
+                  "the time for work in hand is over (--drain-timeout).");
+    else
+        return;
+    reply_raw(r);
+}
+
+static void on_completed(void *none, struct MHD_Connection *c, void **state,
+                         enum MHD_RequestTerminationCode end)
+{
+    struct request *r = *state;
+
+    (void)none;
+    (void)c;
+    if (r == NULL)
+        return;
+    *state = NULL;
+    if (r->watched)
+        watch_remove(r);
+    if (atomic_load(&r->where) == PHASE_UPLOAD && r->status == 0)
+        refuse_rest(r, end);
+    if (end == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        notice_half_closed(r);
+    reply_record(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    if (!r->streamed || queue_leave(r))
+        request_free(r);
+    metrics_add(METRIC_INFLIGHT, 0, -1);
+    atomic_fetch_sub(&door.in_flight, 1);
+}
+
+static void guest_enters(struct MHD_Connection *c, void **context)
+{
+    struct guest *g = calloc(1, sizeof *g);
+    const struct sockaddr *peer = MHD_get_connection_info(
+        c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+
+    *context = g;
+    if (g == NULL)
+        return;
+    socket_address_text(peer, g->address, sizeof g->address);
+    g->reserved = atomic_fetch_add(&door.connections, 1) >= door.limit;
+    metrics_add(METRIC_CONNECTIONS, 0, 1);
+}
+
+static void guest_leaves(struct MHD_Connection *c, struct guest *g)
+{
+    if (g == NULL)
+        return;
+    if (g->lingers)
+        watch_linger(dup(MHD_get_connection_info(
+            c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd));
+    atomic_fetch_sub(&door.connections, 1);
+    metrics_add(METRIC_CONNECTIONS, 0, -1);
+    free(g);
+}
+
+static void on_guest(void *none, struct MHD_Connection *c, void **context,
+                     enum MHD_ConnectionNotificationCode what)
+{
+    (void)none;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        guest_enters(c, context);
+    else
+        guest_leaves(c, *context);
+}
+
+/* ----------------------------------------------------------- open and shut */
+
+int listen_open(char *error, size_t size)
+{
+    int status = socket_listen(config.host, (int)config.port, &door.fd,
+                               error, size);
+
+    if (status == 0)
+        socket_url(door.fd, config.host, door.url, sizeof door.url);
+    return status;
+}
+
+const char *listen_url(void)
+{
+    return door.url;
+}
+
+const char *listen_library(void)
+{
+    return MHD_get_version();
+}
+
+int listen_start(char *error, size_t size)
+{
+    int64_t descriptors = socket_raise_descriptors();
+    int64_t reserve = 32 + config.io_threads * 4;
+    int64_t most = descriptors > 2 * reserve ? descriptors - reserve : reserve;
+
+    if (config.connections > 0 && config.connections + reserve / 2 < most)
+        most = config.connections + reserve / 2;
+    door.limit = most - reserve / 2;
+    door.daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
+        0, NULL, NULL, on_request, NULL,
+        MHD_OPTION_LISTEN_SOCKET, door.fd,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)config.io_threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_guest, NULL, MHD_OPTION_END);
+    if (door.daemon != NULL)
+        return 0;
+    snprintf(error, size, "cannot start %lld I/O threads",
+             (long long)config.io_threads);
+    return EXIT_FAILED;
+}
+
+/* Those whom the kernel has greeted already are let in before the door is
+ * shut: a closed listening socket would reset them. */
+void listen_quiesce(void)
+{
+    struct sockaddr_storage peer;
+    int fd;
+
+    MHD_quiesce_daemon(door.daemon);
+    socket_refuse_more(door.fd);
+    while ((fd = socket_accept(door.fd, &peer)) >= 0)
+        MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
+                           sizeof peer);
+    close(door.fd);
+    door.fd = -1;
+}
+
+void listen_stop(void)
+{
+    MHD_stop_daemon(door.daemon);
+    door.daemon = NULL;
+}
+
+int64_t listen_connections(void)
+{
+    return atomic_load(&door.connections);
+}
+
+int64_t listen_limit(void)
+{
+    return door.limit;
+}
+
+int64_t listen_in_flight(void)
+{
+    return atomic_load(&door.in_flight);
+}

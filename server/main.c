@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main - start-up and shutdown: two short lists.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attention.h"
+#include "compute.h"
+#include "config.h"
+#include "host.h"
+#include "listen.h"
+#include "log.h"
+#include "metrics.h"
+#include "queue.h"
+#include "route.h"
+#include "socket.h"
+#include "watch.h"
+#include "work.h"
+
+const char *jansson_version_str(void);   /* its header has another door */
+
+static struct host_threads threads;
+static struct answer_facts facts;
+
+/* OpenBLAS starts threads of its own when it is loaded, before main(): so
+ * this program starts itself once more and tells it not to. */
+static void keep_blas_single(char **argv)
+{
+    const char *now = getenv("OPENBLAS_NUM_THREADS");
+
+    if (now != NULL && strcmp(now, "1") == 0)
+        return;
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    execv("/proc/self/exe", argv);
+}
+
+/* What was asked for instead of serving; -1: nothing. */
+static int answer_at_once(void)
+{
+    if (config.want_help)
+        config_print_help(stdout);
+    else if (config.want_version)
+        puts("attentiond " ATTN_VERSION);
+    else if (config.want_print)
+        config_print(stdout);
+    else if (config.want_options_doc)
+        config_print_options_doc(stdout);
+    else if (config.want_healthcheck)
+        return socket_ask("127.0.0.1", (int)config.port, "/readyz", 900) == 200
+            ? EXIT_DRAINED : EXIT_FAILED;
+    else if (!config.want_check)
+        return -1;
+    return EXIT_DRAINED;
+}
+
+static size_t memory_budget(void)
+{
+    int64_t host = host_memory_bytes("");
+
+    return (size_t)(config.memory_bytes > 0 ? config.memory_bytes : host / 2);
+}
+
+static void gather_facts(void)
+{
+    facts = (struct answer_facts){
+        .threads = work_lanes(), .io_threads = (int)config.io_threads,
+        .threads_source = threads.source, .threads_reason = threads.reason,
+        .blas = attn_blas_name(), .cpu_level = attn_cpu_level(),
+        .http_library = listen_library(),
+        .json_library = jansson_version_str(),
+        .memory_budget_bytes = (int64_t)compute_budget(),
+        .connections = listen_limit(),
+    };
+    route_facts(&facts);
+}
+
+static void start_metrics(void)
+{
+    struct metrics_start start = {
+        .steps = step_name, .n_steps = STEP_COUNT,
+        .threads_source = threads.source, .threads = threads.threads,
+        .blas = attn_blas_name(), .cpu_level = attn_cpu_level(),
+        .http_library = listen_library(),
+        .json_library = jansson_version_str(),
+    };
+
+    start.routes = route_paths(&start.n_routes);
+    metrics_init(&start);
+    metrics_set(METRIC_QUEUE_LIMIT, 0, config.queue);
+    metrics_set(METRIC_MEMORY_BUDGET, 0, (int64_t)compute_budget());
+}
+
+static void start_computing(void)
+{
+    if (!attn_init())
+        log_event(LOG_ERROR, "blas", "THE BLAS MULTIPLIES WRONGLY: computing "
+                  "with the reference formula, rightly but slowly");
+    host_threads("", (int)config.threads, REQUEST_LANES_MAX, &threads);
+    compute_set_budget(memory_budget());
+    queue_open(config.queue, threads.threads, listen_resume);
+    start_metrics();
+}
+
+/* 0, or an exit status with one line in `error`. */
+static int start_serving(char *error, size_t size)
+{
+    int status = listen_start(error, size);
+
+    if (status != 0)
+        return status;
+    if (work_start(threads.threads) != 0 && work_lanes() == 0) {
+        snprintf(error, size, "cannot start a single worker thread");
+        return EXIT_FAILED;
+    }
+    gather_facts();
+    log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, %s, %s",
+              threads.reason, attn_blas_name(), attn_cpu_level());
+    fprintf(stderr, "listening on %s\n", listen_url());
+    return 0;
+}
+
+static int complain(int status, const char *error)
+{
+    fprintf(stderr, "attentiond: %s\n", error);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    char error[512] = "out of descriptors";
+    int status = config_load(argc, argv, error, sizeof error);
+
+    if (status != 0)
+        return complain(status, error);
+    status = answer_at_once();
+    if (status >= 0)
+        return status;
+    keep_blas_single(argv);
+    if (!watch_open())
+        return complain(EXIT_FAILED, error);
+    status = listen_open(error, sizeof error);
+    if (status != 0)
+        return complain(status, error);
+    start_computing();
+    status = start_serving(error, sizeof error);
+    if (status != 0)
+        return complain(status, error);
+    status = watch_serve();
+    listen_stop();
+    work_stop();
+    return status;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * receive - see receive.h.
+ */
+#include "receive.h"
+
+#include "config.h"
+
+/* Bodies up to this are given their memory at once; larger ones have to
+ * arrive before they are believed. */
+#define BELIEVED_BYTES ((int64_t)1 << 20)
+
+static enum problem no_memory(struct request *r)
+{
+    fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory left "
+              "for the body now (--memory-bytes).");
+    r->fault.retry_after_s = 1;
+    return r->fault.problem;
+}
+
+enum problem receive_begin(struct request *r)
+{
+    int64_t promised = r->has_length ? r->content_length : 0;
+
+    buffer_init(&r->body, (size_t)config.body_bytes);
+    if (promised > BELIEVED_BYTES)
+        promised = BELIEVED_BYTES;
+    if (promised > 0
+        && buffer_reserve(&r->body, (size_t)promised) != BUFFER_OK)
+        return no_memory(r);
+    return PROBLEM_NONE;
+}
+
+bool receive_is_small(const struct request *r)
+{
+    const double bytes_a_us = 250.0;
+    int64_t bytes = r->has_length ? r->content_length : r->received_bytes;
+
+    return !r->gzip && (double)bytes <= config.inline_us * bytes_a_us;
+}
+
+bool receive_swallows(const struct request *r)
+{
+    if (r->must_close || r->expects_continue)
+        return false;
+    return !r->has_length || r->content_length <= RECEIVE_SWALLOW_BYTES;
+}
+
+/* Once a quarter is here, the rest is believed. */
+static enum buffer_status make_room(struct request *r, size_t length)
+{
+    size_t missing = (size_t)(r->content_length - r->received_bytes);
+
+    if (!r->has_length || r->body.capacity - r->body.length >= length
+        || r->received_bytes < r->content_length / 4 || missing < length)
+        return BUFFER_OK;
+    return buffer_reserve(&r->body, missing);
+}
+
+static void refuse(struct request *r, enum buffer_status status)
+{
+    struct fault *f = &r->fault;
+
+    if (status == BUFFER_NO_MEMORY) {
+        no_memory(r);
+        return;
+    }
+    fault_set(f, PROBLEM_BODY_TOO_LARGE, NULL, "The body is larger than the "
+              "limit of %lld bytes (--body-bytes).",
+              (long long)config.body_bytes);
+    f->has_limit = true;
+    f->limit = (double)config.body_bytes;
+}
+
+bool receive(struct request *r, const char *data, size_t length)
+{
+    enum buffer_status status = BUFFER_OK;
+
+    if (r->fault.problem == PROBLEM_NONE) {
+        status = make_room(r, length);
+        if (status == BUFFER_OK)
+            status = buffer_append(&r->body, data, length);
+        r->received_bytes += (int64_t)length;
+        if (status == BUFFER_OK)
+            return true;
+        refuse(r, status);
+        buffer_free(&r->body);
+        return true;
+    }
+    r->received_bytes += (int64_t)length;
+    r->swallowed_bytes += (int64_t)length;
+    return r->swallowed_bytes <= RECEIVE_SWALLOW_BYTES;
+}

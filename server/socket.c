@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * socket - see socket.h.
+ */
+#include "socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define BACKLOG 4096
+#define MOST_DESCRIPTORS 1048576
+
+static struct addrinfo *resolve(const char *host, int port, int flags)
+{
+    struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_flags = flags | AI_NUMERICSERV };
+    struct addrinfo *list = NULL;
+    char service[16];
+
+    snprintf(service, sizeof service, "%d", port);
+    return getaddrinfo(host, service, &hints, &list) == 0 ? list : NULL;
+}
+
+/* A socket that listens on one address, or -1 with errno. */
+static int listen_on(const struct addrinfo *a)
+{
+    int yes = 1, no = 0, saved;
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC
+                    | SOCK_NONBLOCK, a->ai_protocol);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (a->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+int socket_listen(const char *host, int port, int *fd, char *error,
+                  size_t size)
+{
+    struct addrinfo *list = resolve(host, port, AI_PASSIVE);
+
+    if (list == NULL) {
+        snprintf(error, size, "--host %s is no address of this machine", host);
+        return EXIT_USAGE;
+    }
+    *fd = -1;
+    for (struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next)
+        *fd = listen_on(a);
+    freeaddrinfo(list);
+    if (*fd >= 0)
+        return 0;
+    if (errno == EADDRINUSE)
+        snprintf(error, size, "port %d on %s is taken; choose another with "
+                 "--port, or 0 for any that is free", port, host);
+    else
+        snprintf(error, size, "cannot listen on %s port %d: %s", host, port,
+                 strerror(errno));
+    return EXIT_PORT;
+}
+
+void socket_url(int fd, const char *host, char *url, size_t size)
+{
+    struct sockaddr_in6 address = { .sin6_port = 0 };
+    socklen_t length = sizeof address;
+    const char *open = strchr(host, ':') != NULL ? "[" : "";
+
+    /* the port stands at the same place in both families */
+    getsockname(fd, (struct sockaddr *)&address, &length);
+    snprintf(url, size, "http://%s%s%s:%d", open, host, *open ? "]" : "",
+             ntohs(address.sin6_port));
+}
+
+void socket_address_text(const struct sockaddr *address, char *text,
+                         size_t size)
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+
+    text[0] = '\0';
+    if (address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
+    else if (address->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+}
+
+void socket_refuse_more(int fd)
+{
+    struct sock_filter drop_all = { BPF_RET | BPF_K, 0, 0, 0 };
+    struct sock_fprog program = { 1, &drop_all };
+
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+int socket_accept(int fd, struct sockaddr_storage *peer)
+{
+    socklen_t length = sizeof *peer;
+
+    return accept4(fd, (struct sockaddr *)peer, &length,
+                   SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int64_t socket_raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 1024;
+    limit.rlim_cur = limit.rlim_max < MOST_DESCRIPTORS ? limit.rlim_max
+                                                       : MOST_DESCRIPTORS;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return (int64_t)limit.rlim_cur;
+}
+
+/* ---------------------------------------------------------- asking others */
+
+static int connect_to(const char *host, int port, int timeout_ms)
+{
+    struct timeval patience = { timeout_ms / 1000,
+                                timeout_ms % 1000 * 1000 };
+    struct addrinfo *list = resolve(host, port, 0);
+    int fd = -1;
+
+    if (list == NULL)
+        return -1;
+    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, list->ai_addr, list->ai_addrlen) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+int socket_ask(const char *host, int port, const char *path, int timeout_ms)
+{
+    char text[256];
+    int status = -1, fd = connect_to(host, port, timeout_ms);
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n"
+                 "Connection: close\r\n\r\n", path);
+    if (send(fd, text, (size_t)n, MSG_NOSIGNAL) == n) {
+        n = recv(fd, text, sizeof text - 1, MSG_WAITALL);
+        text[n > 0 ? n : 0] = '\0';
+        if (strncmp(text, "HTTP/1.1 ", 9) == 0)
+            status = atoi(text + 9);
+    }
+    close(fd);
+    return status;
+}

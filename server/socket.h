@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * socket - what listen.c needs of the system's sockets, and the client's side
+ * of --healthcheck. Knows no room.
+ */
+#ifndef SOCKET_H
+#define SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sockaddr;
+struct sockaddr_storage;
+
+/* Listens on host:port (0: any). 0, or an exit status with one clear line. */
+int socket_listen(const char *host, int port, int *fd, char *error,
+                  size_t size);
+
+/* "http://host:port" with the port that fd really has; brackets for IPv6. */
+void socket_url(int fd, const char *host, char *url, size_t size);
+
+/* "127.0.0.1", "::1"; "" for other families. */
+void socket_address_text(const struct sockaddr *address, char *text,
+                         size_t size);
+
+/* The kernel greets nobody on this listening socket any more. */
+void socket_refuse_more(int fd);
+
+/* One connection that waits, not blocking; below 0: none. */
+int socket_accept(int fd, struct sockaddr_storage *peer);
+
+/* Raises the limit of descriptors as far as allowed, and returns it. */
+int64_t socket_raise_descriptors(void);
+
+/* GET path on host:port within timeout_ms; the status, or -1. */
+int socket_ask(const char *host, int port, const char *path, int timeout_ms);
+
+#endif

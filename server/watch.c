@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch - see watch.h. The list holds requests that are suspended, or whose
+ * reply is streamed. While the watch acts on one, without the lock, it is
+ * `current`, and watch_remove() waits: so a request never changes hands under
+ * the watch's eyes, and its descriptor is its own.
+ *
+ * A peer that closed its sending side and one that closed altogether look
+ * alike; but only the second answers bytes with a reset. So once, before any
+ * byte of the reply, it is sent "100 Continue", which means nothing to a
+ * client of HTTP/1.1 that still listens.
+ */
+#include "watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "linger.h"
+#include "listen.h"
+#include "log.h"
+#include "metrics.h"
+#include "queue.h"
+
+#define EYES 1024           /* requests looked at in one round */
+#define ROUND_MS 20         /* between two rounds while there are any */
+#define TRIM_MS 1000
+#define SETTLE_MS 300       /* a kept connection's last word in a drain */
+#define CUT_MS 3000         /* for what is cut to be told so */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t acted;
+    struct request *head;
+    struct request *current;
+    int64_t next_number;
+    pthread_t thread;
+    int wake, signals;
+    int64_t trimmed_ms;
+    atomic_int life;
+} watch = { .lock = PTHREAD_MUTEX_INITIALIZER,
+            .acted = PTHREAD_COND_INITIALIZER, .wake = -1, .signals = -1 };
+
+enum life watch_life(void)
+{
+    return (enum life)atomic_load_explicit(&watch.life, memory_order_relaxed);
+}
+
+static void set_life(enum life life)
+{
+    atomic_store(&watch.life, (int)life);
+    metrics_set(METRIC_DRAINING, 0, life >= LIFE_DRAINING);
+}
+
+/* --------------------------------------------------------------- the list */
+
+static void wake(void)
+{
+    ssize_t n = write(watch.wake, &(uint64_t){ 1 }, sizeof(uint64_t));
+
+    (void)n;    /* a full counter wakes as well */
+}
+
+void watch_add(struct request *r)
+{
+    bool first;
+
+    pthread_mutex_lock(&watch.lock);
+    first = watch.head == NULL;
+    r->watch_previous = NULL;
+    r->watch_next = watch.head;
+    if (watch.head != NULL)
+        watch.head->watch_previous = r;
+    watch.head = r;
+    r->watched = true;
+    r->watch_number = watch.next_number++;
+    pthread_mutex_unlock(&watch.lock);
+    if (first)
+        wake();
+}
+
+static void unlink_request(struct request *r)
+{
+    if (!r->watched)
+        return;
+    r->watched = false;
+    if (r->watch_previous != NULL)
+        r->watch_previous->watch_next = r->watch_next;
+    else
+        watch.head = r->watch_next;
+    if (r->watch_next != NULL)
+        r->watch_next->watch_previous = r->watch_previous;
+}
+
+void watch_remove(struct request *r)
+{
+    bool self = pthread_equal(pthread_self(), watch.thread);
+
+    pthread_mutex_lock(&watch.lock);
+    while (watch.current == r && !self)
+        pthread_cond_wait(&watch.acted, &watch.lock);
+    unlink_request(r);
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* ------------------------------------------------------------- one round */
+
+struct eye {
+    int64_t number;
+    bool late;
+};
+
+static struct pollfd polled[2 + LINGER_MAX + EYES];
+static struct eye eyes[EYES];
+
+static bool is_suspended(const struct request *r)
+{
+    int where = atomic_load(&r->where);
+
+    return where == PHASE_QUEUE || where == PHASE_WORK;
+}
+
+static int min_wait(int a, int64_t b)
+{
+    return b < 0 ? 0 : b < a ? (int)b : a;
+}
+
+/* Fills eyes[] and their part of polled[]; *wait_ms until the first deadline
+ * at most. */
+static int look_around(struct pollfd *at, int *wait_ms)
+{
+    int n = 0;
+    int64_t now = request_now_ns();
+
+    pthread_mutex_lock(&watch.lock);
+    if (watch.head != NULL)
+        *wait_ms = min_wait(*wait_ms, ROUND_MS);
+    for (struct request *r = watch.head; r != NULL && n < EYES;
+         r = r->watch_next, n++) {
+        short events = r->probed || r->http_1_0 ? 0 : POLLRDHUP;
+
+        eyes[n] = (struct eye){ r->watch_number, r->deadline_ns <= now };
+        at[n] = (struct pollfd){ .fd = r->fd,
+                                 .events = is_suspended(r) ? events : 0 };
+        if (!eyes[n].late)
+            *wait_ms = min_wait(*wait_ms,
+                                (r->deadline_ns - now) / 1000000 + 1);
+        else
+            *wait_ms = 0;
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return n;
+}
+
+static struct request *hold(int64_t number)
+{
+    struct request *r;
+
+    pthread_mutex_lock(&watch.lock);
+    for (r = watch.head; r != NULL && r->watch_number != number;)
+        r = r->watch_next;
+    watch.current = r;
+    pthread_mutex_unlock(&watch.lock);
+    return r;
+}
+
+static void release(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    watch.current = NULL;
+    pthread_cond_broadcast(&watch.acted);
+    pthread_mutex_unlock(&watch.lock);
+}
+
+static void ask_whether_there(struct request *r)
+{
+    static const char probe[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    r->probed = true;
+    if (is_suspended(r))
+        send(r->fd, probe, sizeof probe - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void cut(struct request *r, enum problem problem)
+{
+    bool streamed = !is_suspended(r);
+
+    queue_abort(r, problem);
+    if (streamed)
+        shutdown(r->fd, SHUT_RDWR);
+}
+
+static void act(const struct eye *eye, short events)
+{
+    struct request *r = hold(eye->number);
+
+    if (r == NULL)
+        return;
+    if (events & (POLLERR | POLLHUP | POLLNVAL))
+        cut(r, PROBLEM_CANCELLED);
+    else if (eye->late)
+        cut(r, PROBLEM_DEADLINE);
+    else if (events & POLLRDHUP)
+        ask_whether_there(r);
+    release();
+}
+
+static void trim(void)
+{
+    int64_t now_ms = request_now_ns() / 1000000;
+
+    if (now_ms - watch.trimmed_ms < TRIM_MS)
+        return;
+    watch.trimmed_ms = now_ms;
+    block_trim(now_ms, (int64_t)(config.trim_after_s * 1e3));
+}
+
+/* One round of at most wait_ms. True: a signal came. */
+static bool round_once(int wait_ms)
+{
+    int lingering, n;
+    uint64_t count;
+    bool signalled;
+
+    polled[0] = (struct pollfd){ .fd = watch.signals, .events = POLLIN };
+    polled[1] = (struct pollfd){ .fd = watch.wake, .events = POLLIN };
+    lingering = linger_look(polled + 2);
+    wait_ms = min_wait(wait_ms, lingering > 0 ? 100 : TRIM_MS);
+    n = look_around(polled + 2 + lingering, &wait_ms);
+    if (poll(polled, (nfds_t)(2 + lingering + n), wait_ms) < 0)
+        return false;
+    signalled = polled[0].revents != 0;
+    if (polled[1].revents != 0 && read(watch.wake, &count, sizeof count) < 0)
+        return signalled;
+    linger_act(polled + 2, lingering);
+    for (int i = 0; i < n; i++)
+        if (eyes[i].late || polled[2 + lingering + i].revents != 0)
+            act(&eyes[i], polled[2 + lingering + i].revents);
+    trim();
+    return signalled;
+}
+
+void watch_linger(int fd)
+{
+    linger_add(fd);
+    wake();
+}
+
+/* ------------------------------------------------------------- one life */
+
+bool watch_open(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    watch.thread = pthread_self();
+    watch.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return watch.signals >= 0 && watch.wake >= 0 && linger_open();
+}
+
+static const char *signal_name(void)
+{
+    struct signalfd_siginfo info;
+
+    if (read(watch.signals, &info, sizeof info) != sizeof info)
+        return "a signal";
+    return info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+static int64_t now_ms(void)
+{
+    return request_now_ns() / 1000000;
+}
+
+/* Rounds until nobody is left or the time is over. True: a second signal. */
+static bool wait_for_guests(int64_t until_ms)
+{
+    int64_t settled_ms = now_ms() + SETTLE_MS;
+
+    while (now_ms() < until_ms) {
+        if (listen_in_flight() == 0
+            && (listen_connections() == 0 || now_ms() > settled_ms))
+            return false;
+        if (round_once(10))
+            return true;
+    }
+    return false;
+}
+
+/* What is still in hand is told that it will not be finished. */
+static void cut_all(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    int64_t newest = watch.next_number;
+    pthread_mutex_unlock(&watch.lock);
+
+    for (int64_t number = 0; number < newest; number++) {
+        struct request *r = hold(number);
+
+        if (r != NULL)
+            cut(r, PROBLEM_DRAINING);
+        release();
+    }
+}
+
+static bool drain(void)
+{
+    int64_t until = now_ms() + (int64_t)(config.drain_delay_s * 1e3);
+
+    set_life(LIFE_DRAINING);
+    while (now_ms() < until)
+        if (round_once((int)(until - now_ms())))
+            return false;
+    set_life(LIFE_CLOSING);
+    listen_quiesce();
+    until = now_ms() + (int64_t)(config.drain_timeout_s * 1e3);
+    if (wait_for_guests(until))
+        return false;
+    if (listen_in_flight() == 0)
+        return true;
+    cut_all();
+    return !wait_for_guests(now_ms() + CUT_MS);
+}
+
+int watch_serve(void)
+{
+    set_life(LIFE_SERVING);
+    while (!round_once(TRIM_MS))
+        continue;
+    log_event(LOG_INFO, "drain", "%s: finishing the requests in hand",
+              signal_name());
+    if (!drain()) {
+        log_event(LOG_WARNING, "end", "second signal: ending at once");
+        _exit(EXIT_FAILED);
+    }
+    if (listen_in_flight() > 0) {
+        log_event(LOG_WARNING, "end", "%lld requests had to be dropped",
+                  (long long)listen_in_flight());
+        _exit(EXIT_DRAINED);
+    }
+    return EXIT_DRAINED;
+}
