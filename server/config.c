@@ -230,8 +230,6 @@ static const char *rule(const struct setting *s, char out[160])
         return "true or false";
     case CHOICE:
         return "logfmt, json or none";
-    case ACTION:
-        return "no value";
     default:
         plain_number(s->low, low);
         plain_number(s->high, high);
@@ -260,8 +258,11 @@ static int refuse(char *error, size_t size, const struct setting *s,
                   const char *name, const char *text)
 {
     char room[160];
-    snprintf(error, size, "%s: \"%.80s\" is not %s", name, text,
-             rule(s, room));
+    if (s->kind == ACTION)
+        snprintf(error, size, "%s takes no value", name);
+    else
+        snprintf(error, size, "%s: \"%.80s\" is not %s", name, text,
+                 rule(s, room));
     return EXIT_USAGE;
 }
 

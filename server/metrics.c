@@ -184,7 +184,6 @@ static const struct row table[METRIC_COUNT] = {
 };
 
 static int first_cell[METRIC_COUNT + 1];
-static int queue_step;
 
 static int width(const struct row *row)
 {
@@ -229,7 +228,6 @@ void metrics_init(const struct metrics_start *start)
         fill(REASON, &problem_row((enum problem)i)->code, 1);
     sets[REASON].word[PROBLEM_NONE] = NULL;         /* never answered */
     sets[REASON].word[PROBLEM_CANCELLED] = NULL;
-    queue_step = index_of(PHASE, "queue");
     describe_build(start);
 
     int cell = 0;
@@ -301,11 +299,8 @@ void metrics_request(const struct metrics_request *r)
     metrics_observe(METRIC_REQUEST_SIZE, 0, r->bytes_in);
     metrics_observe(METRIC_RESPONSE_SIZE, 0, r->bytes_out);
     for (int i = 0; r->step_ns && i < sets[PHASE].n; i++) {
-        if (r->step_ns[i] < 0)
-            continue;
-        metrics_observe(METRIC_PHASE_DURATION, i, r->step_ns[i]);
-        if (i == queue_step)
-            metrics_observe(METRIC_QUEUE_WAIT, 0, r->step_ns[i]);
+        if (r->step_ns[i] >= 0)
+            metrics_observe(METRIC_PHASE_DURATION, i, r->step_ns[i]);
     }
 }
 
