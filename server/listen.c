@@ -142,20 +142,15 @@ static enum MHD_Result leave(struct request *r)
     return reply(r) ? MHD_YES : MHD_NO;
 }
 
-/* The headers are here. */
+/* The headers are here. A reply at this point would close the connection, so
+ * one waits for the body, unless it is too much to swallow. */
 static enum MHD_Result arrive(struct request *r)
 {
-    bool expects_body;
-
     route(r);
     admit_guest(r);
     admit(r);
     if (r->fault.problem == PROBLEM_NONE)
         receive_begin(r);
-    expects_body = r->chunked || r->content_length > 0;
-    if (!expects_body && (r->fault.problem != PROBLEM_NONE
-                          || r->route->answer != NULL))
-        return leave(r);
     if (r->fault.problem == PROBLEM_NONE || receive_swallows(r))
         return MHD_YES;
     r->guest->lingers = true;
