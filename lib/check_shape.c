@@ -304,16 +304,17 @@ enum attn_status check_past(struct check *c)
         enum attn_in name = v ? ATTN_PAST_V : ATTN_PAST_K;
         const char *of = v ? "V" : "K";
         bool packed = check_past_is_packed(c->in, name);
+        bool apart = check_has_heads(c->in) && !packed;
         int64_t width = v ? p->d_v : p->d_k;
         const struct same list[] = {
             {name, 2, p->n_past, "past_K",
              "$n has $g rows, expected $e (like $o)"},
             {name, 1, packed ? size_mul(p->G, width) : width, of,
              "$n has $g columns, expected $e (like $o)"},
-            {name, 3, packed ? p->B : p->G, of,
-             packed ? "$n has $g batch items, expected $e (like $o)"
-                    : "$n has $g heads, expected $e (like $o)"},
-            {name, 4, packed ? 1 : p->B, of,
+            {name, 3, apart ? p->G : p->B, of,
+             apart ? "$n has $g heads, expected $e (like $o)"
+                   : "$n has $g batch items, expected $e (like $o)"},
+            {name, 4, apart ? p->B : 1, of,
              "$n has $g batch items, expected $e (like $o)"},
         };
         enum attn_status status = ALL_SAME(c, list);

@@ -6,11 +6,9 @@
  *     O = O alpha + P V                            [rows, d_v]
  *
  * P is 0 at hidden places, but 0 times NaN is NaN. So where a tile hides
- * something and V is not all finite, the spoilt rows of V are taken out of
+ * something and V is not all finite, the spoilt numbers of V are taken out of
  * the product and added pair by pair where they are seen.
  */
-#include <string.h>
-
 #include "blas.h"
 #include "forward.h"
 #include "real.h"
@@ -59,46 +57,34 @@ void product_scores(const struct forward *f, struct block *blk,
     blas_multiply(&p);
 }
 
-/* Is row `key` of V finite? */
-static bool sound(const struct forward *f, const struct block *blk,
-                  int64_t key)
-{
-    int64_t row;
-    return f->row->finite(key_row(f, blk, f->v, key, &row), f->plan->d_v);
-}
-
-/* Copies V without its spoilt rows; false if there are none. */
+/* V with 0 for what is not finite; false if all is. */
 static bool leave_out_spoilt(const struct forward *f, struct block *blk,
                              const struct tile *t)
 {
-    size_t bytes = (size_t)(f->plan->d_v * f->size);
-    int64_t row, spoilt = 0;
+    int64_t row, d_v = f->plan->d_v, spoilt = 0;
     for (int64_t j = 0; j < t->columns; j++)
-        spoilt += !sound(f, blk, t->key + j);
-    for (int64_t j = 0; j < t->columns && spoilt; j++) {
-        void *to = real_at(blk->v, j * f->plan->d_v, f->size);
-        if (sound(f, blk, t->key + j))
-            memcpy(to, key_row(f, blk, f->v, t->key + j, &row), bytes);
-        else
-            memset(to, 0, bytes);
-    }
+        spoilt += !f->row->finite(key_row(f, blk, f->v, t->key + j, &row),
+                                  d_v);
+    for (int64_t j = 0; j < t->columns && spoilt; j++)
+        f->row->make_finite(real_at(blk->v, j * d_v, f->size),
+                            key_row(f, blk, f->v, t->key + j, &row), d_v);
     return spoilt > 0;
 }
 
+/* What was left out, to the rows that see it. */
 static void add_spoilt(const struct forward *f, struct block *blk,
                        const struct tile *t)
 {
-    int64_t row;
+    int64_t row, d_v = f->plan->d_v;
     for (int64_t j = 0; j < t->columns; j++) {
-        if (sound(f, blk, t->key + j))
-            continue;
         const void *v = key_row(f, blk, f->v, t->key + j, &row);
+        if (f->row->finite(v, d_v))
+            continue;
         for (int64_t r = 0; r < blk->rows; r++)
             if (blk->map[r * t->columns + j])
-                f->row->combine(real_at(blk->o, r * f->plan->d_v, f->size), 1,
-                                v, real_get(blk->s, r * t->columns + j,
-                                            f->size),
-                                f->plan->d_v);
+                f->row->add_spoilt(real_at(blk->o, r * d_v, f->size), v,
+                                   real_get(blk->s, r * t->columns + j,
+                                            f->size), d_v);
     }
 }
 

@@ -121,12 +121,13 @@ static void rotate(const struct reference *r, double *row, int64_t p)
 {
     int64_t dim = r->in->rope_dim ? r->in->rope_dim : r->plan->d_k;
     for (int64_t t = 0; t < dim / 2; t++) {
-        double angle = (double)p *
-                       pow(r->in->rope_base, -2.0 * (double)t / (double)dim);
+        long double power = -2.0L * (long double)t / (long double)dim;
+        long double angle = (long double)p * powl(r->in->rope_base, power);
         double *x = row + (r->in->rope_interleaved ? 2 * t : t);
         double *y = r->in->rope_interleaved ? x + 1 : x + dim / 2;
-        double turned_x = *x * cos(angle) - *y * sin(angle);
-        double turned_y = *x * sin(angle) + *y * cos(angle);
+        double cosine = (double)cosl(angle), sine = (double)sinl(angle);
+        double turned_x = *x * cosine - *y * sine;
+        double turned_y = *x * sine + *y * cosine;
         *x = turned_x;
         *y = turned_y;
     }

@@ -62,6 +62,10 @@ struct row_ops {
                     struct moments *sum);
 
     bool (*finite)(const void *x, int64_t n);
+    /* y = x, but 0 for what is not finite */
+    void (*make_finite)(void *y, const void *x, int64_t n);
+    /* y = y + a x, only where x is not finite */
+    void (*add_spoilt)(void *y, const void *x, double a, int64_t n);
     /* y = x with some pairs of columns turned; the columns from dim on are
      * copied with the first pair. */
     void (*rotate)(void *y, const void *x, const struct row_turn *turn);

@@ -237,6 +237,23 @@ static bool NAME(finite)(const void *x_, int64_t n)
     return sum[0] == 0;
 }
 
+static void NAME(make_finite)(void *y_, const void *x_, int64_t n)
+{
+    real *y = y_;
+    const real *x = x_;
+    for (int64_t j = 0; j < n; j++)
+        y[j] = x[j] - x[j] == 0 ? x[j] : 0;
+}
+
+static void NAME(add_spoilt)(void *y_, const void *x_, double a, int64_t n)
+{
+    real *y = y_;
+    const real *x = x_;
+    for (int64_t j = 0; j < n; j++)
+        if (x[j] - x[j] != 0)
+            y[j] += (real)a * x[j];
+}
+
 static void NAME(rotate)(void *y_, const void *x_,
                          const struct row_turn *turn)
 {
@@ -271,6 +288,8 @@ static const struct row_ops NAME(ops) = {
     .entropy = NAME(entropy),
     .moments = NAME(moments),
     .finite = NAME(finite),
+    .make_finite = NAME(make_finite),
+    .add_spoilt = NAME(add_spoilt),
     .rotate = NAME(rotate),
 };
 
