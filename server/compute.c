@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "fields.h"
 #include "work.h"
 
 static size_t budget;   /* constant after start */
@@ -26,59 +27,6 @@ size_t compute_budget(void)
 }
 
 /* ------------------------------------------------------------- refusals */
-
-static enum problem problem_of(const struct attn_error *e)
-{
-    switch (e->status) {
-    case ATTN_MISSING:
-        return e->other == NULL ? PROBLEM_MISSING_OPERAND
-                                : PROBLEM_MISSING_COMPANION;
-    case ATTN_EXCLUDES:
-        return PROBLEM_EXCLUSIVE;
-    case ATTN_RANK:
-        return PROBLEM_RANK;
-    case ATTN_SHAPE:
-        return PROBLEM_SHAPE;
-    case ATTN_BROADCAST:
-        return PROBLEM_BROADCAST;
-    case ATTN_HEADS:
-        return PROBLEM_HEADS;
-    case ATTN_RANGE:
-        return PROBLEM_OUT_OF_RANGE;
-    case ATTN_OVERFLOW:
-        return PROBLEM_TOO_MUCH_MEMORY;
-    default:
-        return PROBLEM_INTERNAL;
-    }
-}
-
-/* RFC 6901: W_a, U_a and v_a are members of `score`. */
-static void point_at(const struct attn_error *e, char *pointer, size_t size)
-{
-    bool in_score = strcmp(e->name, "W_a") == 0
-        || strcmp(e->name, "U_a") == 0 || strcmp(e->name, "v_a") == 0;
-    const char *group = in_score ? "/score" : "";
-
-    if (e->index >= 0)
-        snprintf(pointer, size, "%s/%s/%lld", group, e->name,
-                 (long long)e->index);
-    else
-        snprintf(pointer, size, "%s/%s", group, e->name);
-}
-
-static void refuse(struct request *r, const struct attn_error *e)
-{
-    struct fault *f = &r->fault;
-    char pointer[FAULT_POINTER_MAX];
-
-    point_at(e, pointer, sizeof pointer);
-    fault_set(f, problem_of(e), pointer, "%s.", e->text);
-    if (e->expected != 0 || e->got != 0) {
-        f->has_expected = f->has_got = true;
-        f->expected = (double)e->expected;
-        f->got = (double)e->got;
-    }
-}
 
 static void refuse_size(struct request *r, enum problem problem,
                         const char *what, const char *setting, double got,
@@ -188,7 +136,7 @@ static void begin(struct request *r)
 
     buffer_free(&r->body);
     if (attn_plan(&r->input, &r->plan, &error) != ATTN_OK) {
-        refuse(r, &error);
+        field_fault(&r->fault, &error);
         return;
     }
     r->planned = true;
