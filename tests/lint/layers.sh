@@ -38,6 +38,7 @@ BEGIN {
     door["zlib.h"] = "server gzip"
     words("config problem fields number buffer arena gzip metrics log host",
         cupboard)
+    part = "^(config|problem|number|arena|metrics)_"
     words("assert.h errno.h float.h inttypes.h limits.h math.h stdalign.h" \
         " stdatomic.h stdbool.h stddef.h stdint.h stdlib.h string.h cblas.h" \
         " immintrin.h arm_neon.h",
@@ -47,8 +48,8 @@ BEGIN {
     header = $4
     stem = $4
     sub(/\.h$/, "", stem)
-    from_cupboard = $1 == "server" && (($2 in cupboard) || $2 ~ /^number_/)
-    to_cupboard = (stem in cupboard) || stem ~ /^number_/
+    from_cupboard = $1 == "server" && (($2 in cupboard) || $2 ~ part)
+    to_cupboard = (stem in cupboard) || stem ~ part
     in_lib = file_exists("lib/" header)
     in_server = file_exists("server/" header)
 }

@@ -259,9 +259,10 @@ END_TEST
 START_TEST(help_and_document_fit_and_name_every_setting)
 {
     load(NULL, NULL, NULL);
-    char *help = printed(config_print_help), *line = help;
-    for (; (line = strsep(&help, "\n"));)
+    char *help = printed(config_print_help), *rest = help, *line;
+    while ((line = strsep(&rest, "\n")))
         ck_assert_msg(strlen(line) < 80, "too wide: %s", line);
+    free(help);
     assert_prints(config_print_help, "--memory-bytes BYTES");
     assert_prints(config_print_options_doc,
                   "| `--io-threads` | `ATTENTIOND_IO_THREADS` | `2` | "

@@ -168,6 +168,7 @@ START_TEST(no_client_can_make_a_label)
         .route = 2, .method = "BREW\"\n", .status = 418});
     metrics_add(METRIC_REJECTED, PROBLEM_COUNT + 1000, 1);
     metrics_add(METRIC_REJECTED, -1, 1);
+    metrics_observe(METRIC_PHASE_DURATION, 1000, INT64_MAX);
     assert_has("attention_http_requests_total{route=\"other\","
                "method=\"other\",code=\"other\"} 1\n");
     ck_assert_ptr_null(strstr(text.data, "BREW"));

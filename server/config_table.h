@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config_table - one row for each setting. A row's default is text and read
+ * by the same function as a flag's value, so all ways in obey the same
+ * bounds. For the files of config alone.
+ */
+#ifndef CONFIG_TABLE_H
+#define CONFIG_TABLE_H
+
+#include "config.h"
+
+enum config_kind {
+    TEXT, WHOLE, BYTES, NUMBER, SECONDS, SWITCH, CHOICE, ACTION
+};
+
+struct config_row {
+    const char *group;        /* NULL: that of the row above */
+    const char *flag;
+    enum config_kind kind;
+    void *at;                 /* in config; its type is by kind */
+    const char *fallback;     /* the default, as one would write it */
+    double low, high;
+    const char *unit;         /* as --help shows the value */
+    const char *help;
+};
+
+/* ACTION rows are last. */
+#define CONFIG_ROWS 30
+extern const struct config_row config_table[CONFIG_ROWS];
+
+enum config_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_PORT, FROM_FLAG };
+extern enum config_source config_from[CONFIG_ROWS];
+
+#define CONFIG_LOG_FORMS 3
+extern const char *const config_log_word[CONFIG_LOG_FORMS];
+
+#define CONFIG_RULE_MAX 160
+#define CONFIG_VARIABLE_MAX 64
+
+/* "a whole number from 0 to 65535": constant, or printed into room. */
+const char *config_rule(const struct config_row *row,
+                        char room[CONFIG_RULE_MAX]);
+
+/* "io-threads" -> "ATTENTIOND_IO_THREADS" */
+const char *config_variable(const struct config_row *row,
+                            char room[CONFIG_VARIABLE_MAX]);
+
+#endif
