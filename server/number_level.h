@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* number_level - the rows of number.h for one kind of CPU. */
+/* number_level - the rows of number.h as each kind of CPU does them. */
 #ifndef NUMBER_LEVEL_H
 #define NUMBER_LEVEL_H
 
 #include <stddef.h>
 
-struct number_level {
-    const char *name;
-    size_t (*read_row_f32)(const char *p, const char *end, float *out,
-                           size_t max, const char **next);
-    size_t (*read_row_f64)(const char *p, const char *end, double *out,
-                           size_t max, const char **next);
-    size_t (*write_row_f32)(char *out, const float *values, size_t n);
-    size_t (*write_row_f64)(char *out, const double *values, size_t n);
-};
+typedef size_t number_read_f32(const char *p, const char *end, float *out,
+                               size_t max, const char **next);
+typedef size_t number_read_f64(const char *p, const char *end, double *out,
+                               size_t max, const char **next);
+typedef size_t number_write_f32s(char *out, const float *values, size_t n);
+typedef size_t number_write_f64s(char *out, const double *values, size_t n);
 
-extern const struct number_level number_level_plain;
+number_read_f32 number_read_f32_plain, number_read_f32_avx512;
+number_read_f64 number_read_f64_plain, number_read_f64_avx512;
+number_write_f32s number_write_f32_plain, number_write_f32_avx512;
+number_write_f64s number_write_f64_plain, number_write_f64_avx512;
 
 #endif

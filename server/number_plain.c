@@ -6,8 +6,8 @@
 #include "number_read.h"
 #include "number_write.h"
 
-static size_t read_row_f64(const char *p, const char *end, double *out,
-                           size_t max, const char **next)
+size_t number_read_f64_plain(const char *p, const char *end, double *out,
+                             size_t max, const char **next)
 {
     size_t n = 0;
     *next = p;
@@ -24,8 +24,8 @@ static size_t read_row_f64(const char *p, const char *end, double *out,
     return n;
 }
 
-static size_t read_row_f32(const char *p, const char *end, float *out,
-                           size_t max, const char **next)
+size_t number_read_f32_plain(const char *p, const char *end, float *out,
+                             size_t max, const char **next)
 {
     size_t n = 0;
     *next = p;
@@ -46,7 +46,7 @@ static size_t read_row_f32(const char *p, const char *end, float *out,
     return n;
 }
 
-static size_t write_row_f32(char *out, const float *values, size_t n)
+size_t number_write_f32_plain(char *out, const float *values, size_t n)
 {
     char *p = out;
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ static size_t write_row_f32(char *out, const float *values, size_t n)
     return (size_t)(p - out);
 }
 
-static size_t write_row_f64(char *out, const double *values, size_t n)
+size_t number_write_f64_plain(char *out, const double *values, size_t n)
 {
     char *p = out;
     for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,3 @@ static size_t write_row_f64(char *out, const double *values, size_t n)
     }
     return (size_t)(p - out);
 }
-
-const struct number_level number_level_plain = {
-    "plain", read_row_f32, read_row_f64, write_row_f32, write_row_f64,
-};

@@ -22,6 +22,29 @@ bool number_round(uint64_t w, int64_t q, uint64_t *bits);
 enum number_status number_read_exponent(const char *p, const char *end,
                                         int64_t *exponent, const char **next);
 
+/* The same for normal results that 64 bits of the power decide; else false.
+ * Here w 10^q, in units of the product's last bit, lies in (P - 1, P + 2). */
+static inline bool number_round_quickly(uint64_t w, int64_t q, uint64_t *bits)
+{
+    if (q < -290 || q > 280)
+        return false;
+    uint64_t some = w | (w == 0);
+    int zeros = __builtin_clzll(some);
+    number_u128 product =
+        (number_u128)(some << zeros) * number_power(q).high;
+    uint64_t high = (uint64_t)(product >> 64);
+    int top = (int)(high >> 63);
+    uint64_t exponent =
+        (uint64_t)(1085 + top + number_log2_of_power10((int)q) - zeros);
+    uint64_t half = (uint64_t)1 << (9 + top);
+    uint64_t rest = high & (2 * half - 1);
+    if (rest == half || rest == half - 1)
+        return false;
+    *bits = (exponent << 52) + ((high + half) >> (10 + top));
+    *bits &= -(uint64_t)(w != 0);
+    return true;
+}
+
 static inline bool number_is_digit(char c)
 {
     return (unsigned char)(c - '0') <= 9;

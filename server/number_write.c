@@ -6,10 +6,6 @@
  */
 #include "number_write.h"
 
-/* Where reading as binary64 first makes the shortest decimal of a float32,
- * 7.038531e-26, fall on the neighbour: this one needs a digit more. */
-#define TWICE_ROUNDED 0x15ae43fdu
-
 enum { DIGITS_MAX = 17 };
 
 static size_t put(char *out, const char *text)
@@ -55,11 +51,8 @@ static char *write_with_point(char *out, const char *digits, int n, int lead)
     return copy(out, digits + lead + 1, n - lead - 1);
 }
 
-/* 1.23e-5 */
-static char *write_with_exponent(char *out, const char *digits, int n,
-                                 int lead)
+char *number_write_exponent(char *out, int lead)
 {
-    out = write_with_point(out, digits, n, 0);
     *out++ = 'e';
     if (lead < 0)
         *out++ = '-';
@@ -81,8 +74,10 @@ static char *write_decimal(char *out, struct number_decimal d)
     int lead = d.exponent + DIGITS_MAX - 1 - first;
     for (n = DIGITS_MAX - first; digits[first + n - 1] == '0'; n--)
         ;
-    if (lead < -4 || lead > 15)
-        return write_with_exponent(out, digits + first, n, lead);
+    if (lead < NUMBER_PLAIN_MIN || lead > NUMBER_PLAIN_MAX) {
+        out = write_with_point(out, digits + first, n, 0);
+        return number_write_exponent(out, lead);
+    }
     return write_with_point(out, digits + first, n, lead);
 }
 
@@ -99,7 +94,7 @@ size_t number_write_f32(char out[NUMBER_F32_MAX], float value)
     p += negative;
     if (bits == 0)
         *p++ = '0';
-    else if (bits == TWICE_ROUNDED)
+    else if (bits == NUMBER_TWICE_ROUNDED)
         p += put(p, "7.0385307e-26");
     else
         p = write_decimal(p, number_shortest_f32(bits));

@@ -20,6 +20,10 @@
 #include "number.h"
 #include "number_power.h"
 
+/* Where reading as binary64 first makes the shortest decimal of a float32,
+ * 7.038531e-26, fall on the neighbour: this one needs a digit more. */
+#define NUMBER_TWICE_ROUNDED 0x15ae43fdu
+
 struct number_decimal {
     uint64_t digits; /* may end in zeros */
     int exponent;    /* value is digits 10^exponent */
@@ -93,5 +97,11 @@ static inline struct number_decimal number_shortest_f64(uint64_t bits)
     uint64_t upper = number_scale_f64(g, (4 * c + 2) << h);
     return number_choose(v4, lower, upper, c & 1, k);
 }
+
+/* The first digit's power of ten if the number has no exponent. */
+enum { NUMBER_PLAIN_MIN = -4, NUMBER_PLAIN_MAX = 15 };
+
+/* "e" and the power; returns the end. */
+char *number_write_exponent(char *out, int power);
 
 #endif
