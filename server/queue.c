@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#include "metrics.h"
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -146,6 +148,7 @@ static void count_end(void)
     double passed = (double)(now - queue.last_end_ns) * 1e-9;
 
     queue.length--;
+    metrics_add(METRIC_QUEUE_DEPTH, 0, -1);
     if (queue.last_end_ns != 0 && passed < 10.0)
         queue.service_s += 0.1 * (passed - queue.service_s);
     queue.last_end_ns = now;
@@ -264,6 +267,7 @@ bool queue_push(struct request *r, int64_t tasks)
         && atomic_load(&r->stop) == PROBLEM_NONE;
     if (in) {
         queue.length++;
+        metrics_add(METRIC_QUEUE_DEPTH, 0, 1);
         r->work = (struct work){ .queued = true, .prepare = true,
                                  .free_lanes = lanes_mask() };
         if (tasks > 0)

@@ -278,21 +278,22 @@ static void record_work(const struct request *r)
 
 static void record_end(const struct request *r, bool complete)
 {
+    static const enum metrics_cancelled gone[] = {
+        [PHASE_UPLOAD] = METRICS_GONE_IN_UPLOAD,
+        [PHASE_QUEUE] = METRICS_GONE_IN_QUEUE,
+        [PHASE_WORK] = METRICS_GONE_IN_WORK,
+        [PHASE_REPLY] = METRICS_GONE_IN_REPLY,
+    };
     enum problem problem = problem_of(r);
-    int where = atomic_load(&r->where);
 
     if (problem == PROBLEM_DEADLINE)
         metrics_add(METRIC_CANCELLED, METRICS_CUT_BY_DEADLINE, 1);
-    else if (problem == PROBLEM_DRAINING && r->planned)
+    else if (problem == PROBLEM_DRAINING && r->work.queued)
         metrics_add(METRIC_CANCELLED, METRICS_CUT_BY_DRAIN, 1);
-    else if (problem == PROBLEM_CANCELLED)
-        metrics_add(METRIC_CANCELLED, where == PHASE_QUEUE
-                    ? METRICS_GONE_IN_QUEUE : METRICS_GONE_IN_WORK, 1);
-    else if (problem != PROBLEM_NONE)
+    else if (problem != PROBLEM_NONE && problem != PROBLEM_CANCELLED)
         metrics_add(METRIC_REJECTED, (int)problem, 1);
     else if (!complete)
-        metrics_add(METRIC_CANCELLED, where == PHASE_UPLOAD
-                    ? METRICS_GONE_IN_UPLOAD : METRICS_GONE_IN_REPLY, 1);
+        metrics_add(METRIC_CANCELLED, gone[atomic_load(&r->where)], 1);
 }
 
 void reply_record(struct request *r, bool complete)
