@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "arena_poison.h"
+
 #define ALIGN ((size_t)64)
 #define FIRST_BYTES ((size_t)32 << 10)
 #define NEXT_BYTES ((size_t)128 << 10)
@@ -42,15 +44,22 @@ static bool add_small(struct arena *arena)
     chain(arena, (struct arena_block *)(void *)start, start, got);
     arena->next = start + round_up(sizeof(struct arena_block));
     arena->end = start + got;
+    arena_poison(arena->next, (size_t)(arena->end - arena->next));
     return true;
+}
+
+static bool fits(const struct arena *arena, size_t bytes)
+{
+    return round_up(bytes) + ARENA_GAP <= (size_t)(arena->end - arena->next);
 }
 
 static void *cut_small(struct arena *arena, size_t bytes)
 {
-    if (bytes > (size_t)(arena->end - arena->next) && !add_small(arena))
+    if (!fits(arena, bytes) && !add_small(arena))
         return NULL;
     void *at = arena->next;
-    arena->next += bytes;
+    arena->next += round_up(bytes) + ARENA_GAP;
+    arena_unpoison(at, bytes);
     return at;
 }
 
@@ -63,16 +72,16 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    bytes = round_up(bytes);
-    if (bytes <= (size_t)(arena->end - arena->next) ||
-        bytes <= FIRST_BYTES / 2)
+    if (fits(arena, bytes) || bytes <= FIRST_BYTES / 2)
         return cut_small(arena, bytes);
 
-    struct arena_block *block = cut_small(arena, round_up(sizeof *block));
+    struct arena_block *block = cut_small(arena, sizeof *block);
     size_t got;
-    void *start = block ? block_take(bytes, &got) : NULL;
-    if (start)
-        chain(arena, block, start, got);
+    char *start = block ? block_take(bytes, &got) : NULL;
+    if (!start)
+        return NULL;
+    chain(arena, block, start, got);
+    arena_poison(start + bytes, got - bytes);
     return start;
 }
 

@@ -15,19 +15,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POISON 1
-#endif
-#endif
-#ifdef POISON
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
-#endif
+#include "arena_poison.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALLEST_LOG 15       /* 32 KiB: the least class of whole pages */
@@ -92,7 +80,7 @@ static void unmap(struct resting *block)
 {
     while (block) {
         struct resting *below = block->below;
-        ASAN_UNPOISON_MEMORY_REGION(block, block->bytes);
+        arena_unpoison(block, block->bytes);
         munmap(block, block->bytes);
         block = below;
     }
@@ -224,7 +212,7 @@ void *block_take(size_t bytes, size_t *got)
         unlock();
     }
     if (block) {
-        ASAN_UNPOISON_MEMORY_REGION(block, size);
+        arena_unpoison(block, size);
         *got = size;
     }
     return block;
@@ -236,7 +224,7 @@ void block_give(void *block, size_t got)
         return;
     struct resting *rest = block;
     rest->bytes = got;
-    ASAN_POISON_MEMORY_REGION(rest + 1, got - sizeof *rest);
+    arena_poison(rest + 1, got - sizeof *rest);
 
     unsigned class = class_of(got);
     lock();
