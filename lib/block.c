@@ -37,21 +37,22 @@ static void open_operands(struct forward *f)
 {
     const struct attn_plan *p = f->plan;
     char *shared = f->call->shared;
-    int64_t a = f->in->tensor[ATTN_V_A].dim[0];
     f->v[0] = view_past(f->call, PLAN_V);
     f->v[1] = view_operand(f->call, PLAN_V);
+    f->width = p->d_k;
     if (!f->in->tensor[ATTN_V_A].rank) {
         f->q = view_turned(f->call, PLAN_Q);
         f->k[0] = view_past(f->call, PLAN_K);
         f->k[1] = view_turned(f->call, PLAN_K);
         return;
     }
-    f->q = view_of(shared + f->layout->term_q_at, f->size, p->H, p->n_q, a,
-                   false);
-    f->k[0] = view_of(shared + f->layout->term_k_at, f->size, p->G, p->n_k, a,
-                      false);
+    f->width = f->in->tensor[ATTN_V_A].dim[0];
+    f->q = view_of(shared + f->layout->term_q_at, f->size, p->H, p->n_q,
+                   f->width, false);
+    f->k[0] = view_of(shared + f->layout->term_k_at, f->size, p->G, p->n_k,
+                      f->width, false);
     f->k[1] = f->k[0];
-    f->k[1].data += p->n_past * a * f->size;
+    f->k[1].data += p->n_past * f->width * f->size;
 }
 
 void forward_open(struct forward *f, const struct attn_call *call)
@@ -62,6 +63,7 @@ void forward_open(struct forward *f, const struct attn_call *call)
         .in = in,
         .plan = call->plan,
         .layout = plan_layout(call->plan),
+        .kernel = attn_kernel(in->dtype),
         .row = row_ops(in->dtype),
         .size = (int64_t)attn_dtype_bytes(in->dtype),
         .scale = scale_of(in, call->plan),
@@ -75,6 +77,9 @@ void forward_open(struct forward *f, const struct attn_call *call)
         .wants_stats = returns(in, ATTN_RETURN(ATTN_OUT_STATS)),
         .wants_output = returns(in, ATTN_RETURN(ATTN_OUT_OUTPUT)),
     };
+    f->by_rows = f->wants_stages || f->wants_stats || f->mask.data ||
+                 f->bias.data || in->softcap > 0 ||
+                 in->tensor[ATTN_ALIBI].rank || in->tensor[ATTN_V_A].rank;
     open_operands(f);
     if (returns(in, ATTN_RETURN(ATTN_OUT_A)))
         f->a = call->out->data[ATTN_OUT_A];
@@ -101,52 +106,63 @@ int64_t block_lay_out(struct block *blk, const struct attn_input *in,
                       const struct attn_plan *plan, char *memory)
 {
     const struct plan_layout *l = plan_layout(plan);
-    int64_t size = (int64_t)attn_dtype_bytes(in->dtype);
-    int64_t rows = l->rows * l->stack;
-    int64_t tile = rows * l->columns;
+    int64_t size = (int64_t)attn_dtype_bytes(in->dtype), w = l->lanes;
     int64_t width = in->tensor[ATTN_V_A].rank ? in->tensor[ATTN_V_A].dim[0]
                                               : plan->d_k;
-    /* hull and cache begin and end within a block of columns */
-    int64_t pieces = plan->n_k / l->columns + 5 + l->ranges;
+    int64_t longest = size_max(l->columns, size_max(width, plan->d_v));
     struct carver c = {memory, 0};
 
     carve(&c, 1, sizeof(struct block));
-    blk->q = carve(&c, rows * width, size);
-    blk->s = carve(&c, tile, size);
-    blk->o = carve(&c, rows * plan->d_v, size);
-    blk->v = carve(&c, l->columns * plan->d_v, size);
-    blk->map = carve(&c, tile, 1);
-    blk->seen = carve(&c, rows, sizeof(int64_t));
-    blk->m = carve(&c, rows, sizeof(double));
-    blk->l = carve(&c, rows, sizeof(double));
-    blk->alpha = carve(&c, rows, sizeof(double));
-    blk->sum = carve(&c, rows, sizeof(double));
-    blk->weighted = carve(&c, rows, sizeof(double));
-    blk->factor = carve(&c, rows, sizeof(double));
-    if (writes_a(in)) {
-        blk->piece_key = carve(&c, pieces, sizeof(int64_t));
-        blk->piece_columns = carve(&c, pieces, sizeof(int64_t));
-        blk->piece_m = carve(&c, size_mul(pieces, rows), sizeof(double));
+    blk->m = carve(&c, w, size);
+    blk->l = carve(&c, w, size);
+    blk->alpha = carve(&c, w, size);
+    blk->factor = carve(&c, w, size);
+    blk->turned = carve(&c, w, size);
+    blk->seen = carve(&c, w, sizeof(int64_t));
+    blk->low = carve(&c, w, sizeof(int64_t));
+    blk->high = carve(&c, w, sizeof(int64_t));
+    blk->sum = carve(&c, w, sizeof(double));
+    blk->weighted = carve(&c, w, sizeof(double));
+    blk->q = carve(&c, size_mul(width, w), size);
+    blk->o = carve(&c, size_mul(plan->d_v, w), size);
+    blk->lines = carve(&c, size_mul(longest, w), size);
+    blk->v = carve(&c, size_mul(l->columns, plan->d_v), size);
+    blk->map = carve(&c, l->columns * w, 1);
+    if (!writes_a(in)) {
+        blk->s = carve(&c, l->columns * w, size);
+        return c.used;
     }
+    /* the hull and the cache may end within a tile */
+    int64_t pieces = l->range_keys / l->columns + 5 + l->ranges;
+    blk->piece_key = carve(&c, pieces, sizeof(int64_t));
+    blk->piece_columns = carve(&c, pieces, sizeof(int64_t));
+    blk->piece_m = carve(&c, size_mul(pieces, w), size);
+    blk->s = carve(&c, size_mul(l->range_keys, w), size);
     return c.used;
 }
 
 int64_t partial_lay_out(struct partial *p, const struct attn_input *in,
                         const struct attn_plan *plan, char *memory)
 {
-    const struct plan_layout *l = plan_layout(plan);
-    int64_t rows = l->rows * l->stack;
+    int64_t size = (int64_t)attn_dtype_bytes(in->dtype);
+    int64_t w = plan_layout(plan)->lanes;
     struct carver c = {memory, 0};
-    p->seen = carve(&c, rows, sizeof(int64_t));
-    p->m = carve(&c, rows, sizeof(double));
-    p->l = carve(&c, rows, sizeof(double));
-    p->sum = carve(&c, rows, sizeof(double));
-    p->weighted = carve(&c, rows, sizeof(double));
-    p->o = carve(&c, rows * plan->d_v, (int64_t)attn_dtype_bytes(in->dtype));
+    p->seen = carve(&c, w, sizeof(int64_t));
+    p->m = carve(&c, w, sizeof(double));
+    p->l = carve(&c, w, sizeof(double));
+    p->sum = carve(&c, w, sizeof(double));
+    p->weighted = carve(&c, w, sizeof(double));
+    p->o = carve(&c, size_mul(plan->d_v, w), size);
     return c.used;
 }
 
 /* --------------------------------------------------------------- rows */
+
+/* Vectors of queries before block `k` of the item: evenly shared out. */
+static int64_t vectors_before(const struct plan_layout *l, int64_t k)
+{
+    return l->vectors * k / l->row_blocks;
+}
 
 /* rows = ((b * groups + group) * row_blocks + block) */
 void block_open_rows(const struct forward *f, struct block *blk, int64_t rows)
@@ -154,32 +170,45 @@ void block_open_rows(const struct forward *f, struct block *blk, int64_t rows)
     const struct attn_plan *p = f->plan;
     const struct plan_layout *l = f->layout;
     int64_t group = rows / l->row_blocks % l->groups;
+    int64_t k = rows % l->row_blocks;
+    int64_t before = vectors_before(l, k);
     *blk = (struct block){.b = rows / l->row_blocks / l->groups};
     block_lay_out(blk, f->in, p, (char *)blk);
+    blk->vecs = (int)(vectors_before(l, k + 1) - before);
+    blk->lanes = blk->vecs * f->kernel->lanes;
     blk->h = group * l->stack;
     blk->g = blk->h / (p->H / p->G);
-    blk->i = rows % l->row_blocks * l->rows;
-    blk->queries = size_min(l->rows, p->n_q - blk->i);
+    blk->i = before * f->kernel->lanes;
+    blk->queries = p->n_q;
+    if (l->stack == 1)
+        blk->queries = size_min(blk->lanes, p->n_q - blk->i);
     blk->rows = blk->queries * l->stack;
     blk->range = (struct interval){0, p->n_k};
-    for (int64_t r = 0; r < blk->rows; r++) {
+    for (int64_t r = 0; r < blk->lanes; r++) {
         blk->seen[r] = 0;
-        blk->m[r] = -INFINITY;
-        blk->l[r] = blk->sum[r] = blk->weighted[r] = 0;
+        blk->sum[r] = blk->weighted[r] = 0;
     }
-    memset(blk->o, 0, (size_t)(blk->rows * p->d_v * f->size));
+    f->row->fill(blk->m, blk->lanes, -INFINITY);
+    f->row->fill(blk->l, blk->lanes, 0);
+    f->row->fill(blk->o, blk->lanes * p->d_v, 0);
 }
 
 static void take_queries(const struct forward *f, struct block *blk)
 {
-    int64_t width = f->in->tensor[ATTN_V_A].rank
-                        ? f->in->tensor[ATTN_V_A].dim[0]
-                        : f->plan->d_k;
-    for (int64_t r = 0; r < blk->rows && width; r++)
-        memcpy(real_at(blk->q, r * width, f->size),
-               view_at(&f->q, blk->b, block_head(blk, r),
-                       block_query(blk, r)),
-               (size_t)(width * f->size));
+    const void *from = view_at(&f->q, blk->b, blk->h, blk->i);
+    int64_t row = f->q.row;
+    if (f->layout->stack > 1) { /* of several heads: first together */
+        for (int64_t r = 0; r < blk->rows && f->width; r++)
+            memcpy(real_at(blk->lines, r * f->width, f->size),
+                   view_at(&f->q, blk->b, block_head(blk, r),
+                           block_query(blk, r)),
+                   (size_t)(f->width * f->size));
+        from = blk->lines;
+        row = f->width;
+    }
+    if (f->in->tensor[ATTN_V_A].rank)
+        return;
+    f->kernel->columns(blk->vecs, blk->rows, f->width, from, row, blk->q);
 }
 
 void block_open(const struct forward *f, struct block *blk, int64_t task)
@@ -203,7 +232,8 @@ int64_t block_row_index(const struct forward *f, const struct block *blk,
 }
 
 void *block_row(const struct forward *f, const struct block *blk, void *tensor,
-                int64_t r)
+                int64_t r, int64_t key)
 {
-    return real_at(tensor, block_row_index(f, blk, r) * f->plan->n_k, f->size);
+    return real_at(tensor, block_row_index(f, blk, r) * f->plan->n_k + key,
+                   f->size);
 }

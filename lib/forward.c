@@ -19,7 +19,7 @@
 
 /* Tiles begin at multiples of `columns`; the hull ends at multiples of this,
  * so that a narrow window does not pay for the whole of its tiles. */
-#define GRAIN 64
+#define GRAIN 16
 
 /* ---------------------------------------------------------------- tiles */
 
@@ -49,43 +49,38 @@ static bool next_tile(const struct forward *f, struct block *blk,
     next = border(next, blk->key, f->plan->n_past);
     t->key = blk->key;
     t->columns = next - blk->key;
+    t->s = blk->s;
+    if (f->a) /* P stays: it begins where the tile does in the range */
+        t->s = real_at(blk->s, t->key % f->layout->range_keys * blk->lanes,
+                       f->size);
     blk->key = next;
     return true;
 }
 
-/* P as it is now; the m it was made with is kept beside it. */
+/* P is left where it is; the m it was made with is kept. */
 static void keep_piece(const struct forward *f, struct block *blk,
                        const struct tile *t)
 {
     int64_t piece = blk->n_pieces++;
     blk->piece_key[piece] = t->key;
     blk->piece_columns[piece] = t->columns;
-    for (int64_t r = 0; r < blk->rows; r++) {
-        char *to = block_row(f, blk, f->a, r);
-        blk->piece_m[piece * blk->rows + r] = blk->m[r];
-        memcpy(to + t->key * f->size,
-               real_at(blk->s, r * t->columns, f->size),
-               (size_t)(t->columns * f->size));
-    }
+    memcpy(real_at(blk->piece_m, piece * blk->lanes, f->size), blk->m,
+           (size_t)(blk->lanes * f->size));
 }
 
 static void zero_piece(const struct forward *f, struct block *blk,
                        const struct tile *t)
 {
-    for (int64_t r = 0; r < blk->rows; r++) {
-        char *to = block_row(f, blk, f->a, r);
-        memset(to + t->key * f->size, 0, (size_t)(t->columns * f->size));
-    }
+    for (int64_t r = 0; r < blk->rows; r++)
+        f->row->fill(block_row(f, blk, f->a, r, t->key), t->columns, 0);
 }
 
 static void run_tile(const struct forward *f, struct block *blk,
                      struct tile *t)
 {
     t->kind = visible_tile(f, blk, t);
-    if (t->kind != TILE_HIDDEN || f->wants_stages) {
-        product_scores(f, blk, t);
+    if (t->kind != TILE_HIDDEN || f->wants_stages)
         score_tile(f, blk, t);
-    }
     if (t->kind == TILE_HIDDEN) {
         if (f->a)
             zero_piece(f, blk, t);
@@ -95,7 +90,7 @@ static void run_tile(const struct forward *f, struct block *blk,
     if (f->a)
         keep_piece(f, blk, t);
     if (f->wants_output)
-        product_mix(f, blk, t);
+        mix_tile(f, blk, t);
 }
 
 /* ------------------------------------------------------------------ end */
@@ -103,40 +98,47 @@ static void run_tile(const struct forward *f, struct block *blk,
 static void write_output(const struct forward *f, struct block *blk)
 {
     int64_t d_v = f->plan->d_v;
-    for (int64_t r = 0; r < blk->rows && f->wants_output; r++) {
-        void *o = real_at(blk->o, r * d_v, f->size);
-        if (blk->seen[r])
-            f->row->scale(o, d_v, blk->factor[r]);
-        else
-            f->row->fill(o, d_v, 0);
+    if (!f->wants_output)
+        return;
+    if (f->layout->stack == 1) {
+        f->kernel->rows(blk->vecs, blk->rows, d_v, blk->o, blk->factor,
+                        view_at(&f->mixed, blk->b, blk->h, blk->i),
+                        f->mixed.row);
+        return;
+    }
+    f->kernel->rows(blk->vecs, blk->rows, d_v, blk->o, blk->factor,
+                    blk->lines, d_v);
+    for (int64_t r = 0; r < blk->rows && d_v; r++)
         memcpy(view_at(&f->mixed, blk->b, block_head(blk, r),
                        block_query(blk, r)),
-               o, (size_t)(d_v * f->size));
-    }
+               real_at(blk->lines, r * d_v, f->size),
+               (size_t)(d_v * f->size));
+}
+
+static char *partial_of(const struct forward *f, int64_t task)
+{
+    char *shared = f->call->shared;
+    return shared + f->layout->partial_at + task * f->layout->partial_bytes;
 }
 
 static void leave_partial(const struct forward *f, struct block *blk)
 {
     struct partial p;
-    int64_t rows = blk->rows;
-    char *memory = f->call->shared;
-    partial_lay_out(&p, f->in, f->plan,
-                    memory + f->layout->partial_at +
-                        blk->task * f->layout->partial_bytes);
-    memcpy(p.o, blk->o, (size_t)(rows * f->plan->d_v * f->size));
-    for (int64_t r = 0; r < rows; r++) {
+    partial_lay_out(&p, f->in, f->plan, partial_of(f, blk->task));
+    memcpy(p.o, blk->o, (size_t)(blk->lanes * f->plan->d_v * f->size));
+    for (int64_t r = 0; r < blk->lanes; r++) {
         p.seen[r] = blk->seen[r];
-        p.m[r] = blk->m[r];
-        p.l[r] = blk->l[r];
+        p.m[r] = real_get(blk->m, r, f->size);
+        p.l[r] = real_get(blk->l, r, f->size);
         p.sum[r] = blk->sum[r];
         p.weighted[r] = blk->weighted[r];
-        blk->factor[r] = 1; /* MERGE will divide */
     }
+    f->row->fill(blk->factor, blk->lanes, 1); /* MERGE will divide */
 }
 
 static void close_tiles(const struct forward *f, struct block *blk)
 {
-    blk->stage = BLOCK_RESCALE;
+    blk->stage = BLOCK_WEIGHTS;
     if (f->layout->ranges > 1) {
         leave_partial(f, blk);
         return;
@@ -145,42 +147,50 @@ static void close_tiles(const struct forward *f, struct block *blk)
     write_output(f, blk);
 }
 
-/* A factor that is no number is for visible keys only. */
-static void spoil_visible(const struct forward *f, struct block *blk,
-                          int64_t r, char *a, struct tile t, double factor)
+/* turned = exp(m_then - m) factor: what a piece is short of being A. */
+static void turn_factor(const struct forward *f, struct block *blk, int64_t r,
+                        double m_then)
+{
+    double m = real_get(blk->m, r, f->size);
+    double alpha = m_then == m ? 1 : exp(m_then - m);
+    real_put(blk->turned, r, f->size,
+             alpha * real_get(blk->factor, r, f->size));
+}
+
+/* Where a factor is no number it is for visible keys only. */
+static void clear_hidden(const struct forward *f, struct block *blk,
+                         struct tile t)
 {
     int64_t end = t.key + t.columns;
-    for (; t.key < end; t.key += t.columns) {
-        t.columns = size_min(f->layout->columns, end - t.key);
-        visible_row(f, blk, r, &t, blk->map);
-        f->row->scale_visible(a + t.key * f->size, t.columns, factor,
-                              blk->map);
-    }
-}
-
-/* A = P exp(m_then - m) / l, over the rows of one piece. */
-static void rescale_piece(const struct forward *f, struct block *blk,
-                          int64_t piece)
-{
-    const struct tile t = {blk->piece_key[piece], blk->piece_columns[piece],
-                           TILE_MIXED};
     for (int64_t r = 0; r < blk->rows; r++) {
-        char *a = block_row(f, blk, f->a, r);
-        double m = blk->m[r] == -INFINITY ? 0 : blk->m[r];
-        double then = blk->piece_m[piece * blk->rows + r];
-        double factor = exp(then - m) * blk->factor[r];
-        if (isfinite(factor))
-            f->row->scale(a + t.key * f->size, t.columns, factor);
-        else
-            spoil_visible(f, blk, r, a, t, factor);
+        if (isfinite(real_get(blk->turned, r, f->size)))
+            continue;
+        for (int64_t key = t.key; key < end; key += t.columns) {
+            t.key = key;
+            t.columns = size_min(f->layout->columns, end - key);
+            visible_row(f, blk, r, &t, blk->map);
+            f->row->clear_hidden(block_row(f, blk, f->a, r, key), t.columns,
+                                 blk->map);
+        }
     }
 }
 
-static bool rescale_next(const struct forward *f, struct block *blk)
+/* A = P exp(m_then - m) / l, the next piece of it; false if there is none. */
+static bool write_weights(const struct forward *f, struct block *blk)
 {
     if (blk->piece >= blk->n_pieces)
         return false;
-    rescale_piece(f, blk, blk->piece++);
+    int64_t piece = blk->piece++, key = blk->piece_key[piece];
+    const struct tile t = {.key = key, .columns = blk->piece_columns[piece]};
+    for (int64_t r = 0; r < blk->lanes; r++)
+        turn_factor(f, blk, r, real_get(blk->piece_m, piece * blk->lanes + r,
+                                        f->size));
+    f->kernel->rows(blk->vecs, blk->rows, t.columns,
+                    real_at(blk->s, key % f->layout->range_keys * blk->lanes,
+                            f->size),
+                    blk->turned, block_row(f, blk, f->a, 0, key),
+                    f->plan->n_k);
+    clear_hidden(f, blk, t);
     return true;
 }
 
@@ -209,11 +219,11 @@ bool forward_attend(const struct attn_call *call, int64_t task,
     for (int64_t left = STEP; left > 0;) {
         if (blk->stage == BLOCK_TILES && next_tile(&f, blk, &t)) {
             run_tile(&f, blk, &t);
-            left -= blk->rows * (t.columns + 8) * f.layout->pair_cost;
+            left -= blk->lanes * (t.columns + 8) * f.layout->step_cost;
         } else if (blk->stage == BLOCK_TILES) {
             close_tiles(&f, blk);
-        } else if (rescale_next(&f, blk)) {
-            left -= blk->rows * f.layout->columns * 16;
+        } else if (write_weights(&f, blk)) {
+            left -= blk->lanes * f.layout->columns * 16;
         } else {
             return true;
         }
@@ -221,29 +231,37 @@ bool forward_attend(const struct attn_call *call, int64_t task,
     return false;
 }
 
-/* The ranges of the same rows, in the order of their keys; they are then the
- * pieces of A. */
+/* Ranges of the same rows, in the order of their keys. */
 static void merge_ranges(const struct forward *f, struct block *blk,
                          int64_t task)
 {
-    const struct plan_layout *l = f->layout;
-    char *shared = f->call->shared;
     struct partial p;
-    for (int64_t range = 0; range < l->ranges; range++) {
-        partial_lay_out(&p, f->in, f->plan,
-                        shared + l->partial_at +
-                            (task * l->ranges + range) * l->partial_bytes);
-        for (int64_t r = 0; r < blk->rows; r++)
-            softmax_merge(f, blk, r, &p);
-        if (!f->a)
-            continue;
-        blk->piece_key[range] = range * l->range_keys;
-        blk->piece_columns[range] = size_min(l->range_keys, f->plan->n_k -
-                                             range * l->range_keys);
-        memcpy(blk->piece_m + range * blk->rows, p.m,
-               (size_t)blk->rows * sizeof(double));
-        blk->n_pieces = range + 1;
+    blk->task = task * f->layout->ranges; /* the first of them */
+    for (int64_t range = 0; range < f->layout->ranges; range++) {
+        partial_lay_out(&p, f->in, f->plan, partial_of(f, blk->task + range));
+        softmax_merge(f, blk, &p);
     }
+    softmax_close(f, blk);
+    write_output(f, blk);
+}
+
+/* The ranges are to MERGE what pieces are to ATTEND, but in A already. */
+static bool rescale_weights(const struct forward *f, struct block *blk)
+{
+    struct partial p;
+    int64_t range = blk->piece++;
+    if (!f->a || range >= f->layout->ranges)
+        return false;
+    struct tile t = {.key = range * f->layout->range_keys};
+    t.columns = size_min(f->layout->range_keys, f->plan->n_k - t.key);
+    partial_lay_out(&p, f->in, f->plan, partial_of(f, blk->task + range));
+    for (int64_t r = 0; r < blk->rows; r++) {
+        turn_factor(f, blk, r, p.m[r]);
+        f->row->scale(block_row(f, blk, f->a, r, t.key), t.columns,
+                      real_get(blk->turned, r, f->size));
+    }
+    clear_hidden(f, blk, t);
+    return true;
 }
 
 bool forward_merge(const struct attn_call *call, int64_t task,
@@ -258,12 +276,10 @@ bool forward_merge(const struct attn_call *call, int64_t task,
                                             f.layout->row_blocks *
                                             f.layout->ranges);
         merge_ranges(&f, blk, task);
-        softmax_close(&f, blk);
-        write_output(&f, blk);
         *resume = 1;
     }
     for (int64_t left = STEP; left > 0;) {
-        if (!rescale_next(&f, blk))
+        if (!rescale_weights(&f, blk))
             return true;
         left -= blk->rows * f.layout->range_keys * 16;
     }

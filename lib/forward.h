@@ -15,6 +15,7 @@
 #ifndef FORWARD_H
 #define FORWARD_H
 
+#include "kernel.h"
 #include "row.h"
 #include "visible.h"
 
@@ -24,14 +25,17 @@ struct forward {
     const struct attn_input *in;
     const struct attn_plan *plan;
     const struct plan_layout *layout;
+    const struct kernel *kernel;
     const struct row_ops *row;
-    int64_t size;             /* bytes of a number */
+    int64_t size;              /* bytes of a number */
+    int64_t width;             /* of what is compared: d_k, or a */
     double scale;
-    struct view q, k[2], v[2];/* of K and V: cached, new */
+    struct view q, k[2], v[2]; /* of K and V: cached, new */
     struct view mixed;
     struct grid mask, bias;
-    char *a;                  /* [B, H, n_q, n_k], or NULL */
-    bool wants_stages;        /* any of the S* */
+    char *a;                   /* [B, H, n_q, n_k], or NULL */
+    bool by_rows;              /* scores are needed key by key in rows */
+    bool wants_stages;         /* any of the S* */
     bool wants_stats;
     bool wants_output;
 };
@@ -44,47 +48,58 @@ struct tally {
     struct moments s, s_scaled;
 };
 
-enum block_stage { BLOCK_TILES, BLOCK_RESCALE };
+enum block_stage { BLOCK_TILES, BLOCK_WEIGHTS };
 
-/* A block of rows at work, at the head of a workspace. Row r is query
- * i + r % queries of head h + r / queries. */
+/*
+ * A block of rows at work, at the head of a workspace. Row r is query
+ * i + r % queries of head h + r / queries.
+ *
+ * The kernels want a tile on its side, [keys][W], a row in each of the W
+ * lanes (kernel.h). Options are applied to rows, in `lines`.
+ */
 struct block {
     enum block_stage stage;
     int64_t task;
     int64_t b, g, h, i, queries, rows;
+    int vecs;
+    int64_t lanes;            /* W */
     struct interval range;    /* its keys */
-    struct interval hull;     /* those that some row may see, in multiples */
+    struct interval hull;     /* those that some row may see */
     int64_t key;              /* where the next tile begins */
     struct tally *tally;      /* in shared memory */
 
-    char *q;                  /* [rows, d_k], or [rows, a] */
-    char *s;                  /* [rows, columns] S, then P */
-    char *o;                  /* [rows, d_v] */
+    char *q;                  /* [width, W] */
+    char *s;                  /* [columns, W] S, then P; with A all tiles */
+    char *o;                  /* [d_v, W] */
+    char *m, *l;              /* [W] running maximum and sum */
+    char *alpha;              /* [W] exp(m before - m) */
+    char *factor;             /* [W] what makes O to output */
+    char *turned;             /* [W] the same for a piece of A */
+    char *lines;              /* [W, columns] S row by row */
     char *v;                  /* [columns, d_v] V without its NaN */
-    unsigned char *map;       /* [rows, columns] 1: visible */
-    int64_t *seen;            /* [rows] visible keys so far */
-    double *m, *l;            /* [rows] running maximum and sum */
-    double *alpha;            /* [rows] exp(m before - m) */
-    double *sum, *weighted;   /* [rows] of exp(s-m), exp(s-m) (s-m) */
-    double *factor;           /* [rows] what makes P to A in the end */
+    unsigned char *map;       /* [W, columns] 1: visible */
+    int64_t *low, *high;      /* [W] interval within the tile */
+    int64_t *seen;            /* [W] visible keys so far */
+    double *sum, *weighted;   /* [W] of exp(s-m), exp(s-m) (s-m) */
 
-    int64_t n_pieces, piece;  /* of A that are written; next to set right */
+    int64_t n_pieces, piece;  /* of P that are kept; next to be written */
     int64_t *piece_key, *piece_columns; /* [pieces] */
-    double *piece_m;          /* [pieces, rows] the m they were made with */
+    char *piece_m;            /* [pieces, W] the m they were made with */
 };
 
 /* What a task leaves for MERGE, where keys are cut in ranges. */
 struct partial {
-    int64_t *seen;                      /* [rows] */
-    double *m, *l, *sum, *weighted;     /* [rows] */
-    char *o;                            /* [rows, d_v] */
+    int64_t *seen;                      /* [W] */
+    double *m, *l, *sum, *weighted;     /* [W] */
+    char *o;                            /* [d_v, W] */
 };
 
 enum tile_kind { TILE_HIDDEN, TILE_MIXED, TILE_VISIBLE };
 
 struct tile {
     int64_t key, columns;
-    enum tile_kind kind; /* MIXED: block's map says which */
+    enum tile_kind kind; /* MIXED: block's map, or low and high, say which */
+    char *s;             /* its part of the block's s */
 };
 
 /* ------------------------------------------------- block.c: whose rows */
@@ -113,11 +128,12 @@ static inline int64_t block_query(const struct block *blk, int64_t r)
     return blk->i + r % blk->queries;
 }
 
-/* Row r in a tensor [B, H, n_q, n_k], and its index in one [B, H, n_q]. */
+/* Index of row r in a tensor [B, H, n_q], where a block's rows follow each
+ * other; and where it has `key` in one [B, H, n_q, n_k]. */
 int64_t block_row_index(const struct forward *f, const struct block *blk,
                         int64_t r);
 void *block_row(const struct forward *f, const struct block *blk, void *tensor,
-                int64_t r);
+                int64_t r, int64_t key);
 
 /* ------------------------------------------------ the passes of a tile */
 
@@ -128,23 +144,24 @@ enum tile_kind visible_tile(const struct forward *f, struct block *blk,
 void visible_row(const struct forward *f, const struct block *blk, int64_t r,
                  const struct tile *t, unsigned char *map);
 
-/* product.c: S = Q K^T;  O = O alpha + P V, hidden keys left out. */
-void product_scores(const struct forward *f, struct block *blk,
-                    const struct tile *t);
-void product_mix(const struct forward *f, struct block *blk,
-                 const struct tile *t);
-
 /* score.c: S -> S_scaled -> S_softcapped -> S_masked, each shown on the way */
 void score_tile(const struct forward *f, struct block *blk,
                 const struct tile *t);
+
+/* mix.c: O = O alpha + P V, hidden keys left out. */
+void mix_tile(const struct forward *f, struct block *blk,
+              const struct tile *t);
+/* Where row `key` of K or V lies; those of a tile follow by *row. */
+void *mix_row(const struct forward *f, const struct block *blk,
+              const struct view v[2], int64_t key, int64_t *row);
 
 /* softmax.c: one step of the running softmax, S to P in place. */
 void softmax_tile(const struct forward *f, struct block *blk,
                   const struct tile *t);
 /* All keys are through: sinks, lse, the statistics, block's `factor`. */
 void softmax_close(const struct forward *f, struct block *blk);
-/* Takes in what another range of keys came to for row r. */
-void softmax_merge(const struct forward *f, struct block *blk, int64_t r,
+/* Takes in what another range of keys came to. */
+void softmax_merge(const struct forward *f, struct block *blk,
                    const struct partial *p);
 
 /* ------------------------------------------------------------ the tasks */

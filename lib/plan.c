@@ -198,34 +198,35 @@ static void plan_preparation(struct making *m)
 /* -------------------------------------------------------------- tiles */
 
 enum {
-    STACKED_ROWS = 32,  /* so few queries of a group go together */
-    RANGE_KEYS = 16384, /* of a task, where there are few blocks of rows */
+    COLUMNS = 128,       /* of a tile: with its S it fits the first cache */
+    RANGE_KEYS = 8192,   /* of a task, where there are few blocks of rows */
     FEW_BLOCKS = 16,
-    MOST_PAIRS = 20000000, /* operations of a tile, half a millisecond */
+    MOST_WORK = 20000000 /* operations of a tile, half a millisecond */
 };
 
-static void choose_rows(struct making *m)
+/* Few queries go together with those of the other heads of their group, so
+ * that K and V are read once. */
+static void choose_blocks(struct making *m)
 {
     const struct attn_plan *p = m->plan;
     struct plan_layout *l = m->layout;
-    int64_t stack = p->H / p->G;
+    int64_t lanes = attn_kernel(m->in->dtype)->lanes, vecs = KERNEL_VECS;
+    while (vecs > 1 && size_mul(vecs * lanes * 16, l->pair_cost) > MOST_WORK)
+        vecs--;
+    l->lanes = vecs * lanes;
     l->stack = 1;
     l->groups = p->H;
-    l->rows = size_max(size_min(p->n_q / 8 / 64 * 64, 128), 64);
-    l->rows = size_min(l->rows, p->n_q);
-    if (size_mul(p->n_q, stack) <= STACKED_ROWS) {
-        l->stack = stack;
+    if (size_mul(p->n_q, p->H / p->G) <= l->lanes) {
+        l->stack = p->H / p->G;
         l->groups = p->G;
-        l->rows = p->n_q;
     }
-    l->columns = 256;
-    while (l->rows > 16 && l->stack == 1 &&
-           l->rows * l->columns > MOST_PAIRS / l->pair_cost)
-        l->rows /= 2;
-    while (l->columns > 16 && l->rows * l->stack * l->columns >
-                                  MOST_PAIRS / l->pair_cost)
+    l->vectors = size_ceil(p->n_q * l->stack, lanes);
+    l->row_blocks = size_ceil(l->vectors, vecs);
+    l->lanes = size_min(l->lanes, l->vectors * lanes);
+    l->columns = COLUMNS;
+    while (l->columns > 1 &&
+           size_mul(l->lanes * l->columns, l->pair_cost) > MOST_WORK)
         l->columns /= 2;
-    l->row_blocks = size_ceil(p->n_q, l->rows);
 }
 
 static void plan_tiles(struct making *m)
@@ -235,12 +236,12 @@ static void plan_tiles(struct making *m)
     int64_t additive = has(m, ATTN_V_A) ? m->in->tensor[ATTN_V_A].dim[0] : 0;
     int64_t blocks;
     l->pair_cost = 2 * size_add(p->d_k, p->d_v) + 32 +
-                   (m->in->softcap > 0 ? 64 : 0) + size_mul(additive, 48) +
-                   (returns(m, ATTN_OUT_STATS) ? 512 : 0);
+                   (m->in->softcap > 0 ? 64 : 0) + size_mul(additive, 48);
+    l->step_cost = l->pair_cost + (returns(m, ATTN_OUT_STATS) ? 512 : 0);
     l->ranges = 1;
     if (product(p->B, p->H, p->n_q, 1) == 0)
         return;
-    choose_rows(m);
+    choose_blocks(m);
     l->range_keys = size_max(p->n_k, 1);
     if (l->stack > 1 || l->groups * l->row_blocks < FEW_BLOCKS) {
         l->range_keys = RANGE_KEYS;
@@ -288,7 +289,7 @@ static void plan_results(struct making *m)
 static double pairs_of_item(const struct making *m, int64_t b)
 {
     const struct attn_plan *p = m->plan;
-    int64_t step = size_max(size_max(m->layout->rows, 1), p->n_q / 64);
+    int64_t step = size_max(size_max(m->layout->lanes, 1), p->n_q / 64);
     double pairs = 0;
     for (int64_t i = 0; i < p->n_q; i += step) {
         int64_t rows = size_min(step, p->n_q - i);
@@ -309,7 +310,7 @@ static void estimate(struct making *m)
     int64_t step = size_max(p->B / 64, 1), items = 0;
     for (int64_t item = 0; item < p->B; item += step, items++)
         p->work += pairs_of_item(m, item);
-    p->work *= items ? b / (double)items * h * (double)m->layout->pair_cost
+    p->work *= items ? b / (double)items * h * (double)m->layout->step_cost
                      : 0;
     p->work += b * (h * n_q * (d_k + d_v) + g * n_k * (d_k + d_v));
     if (has(m, ATTN_X))

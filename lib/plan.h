@@ -42,12 +42,14 @@ struct __attribute__((may_alias)) plan_layout {
     int64_t prepare_tasks[PLAN_N_JOBS], prepare_rows[PLAN_N_JOBS];
     int64_t mean_elements; /* of one task of MEAN */
 
-    /* ATTEND: the rows of a block are `rows` queries of one head, or all
-     * queries of the `stack` heads of a group. Its keys are cut in ranges,
-     * they in tiles of `columns`. */
-    int64_t rows, columns, stack, row_blocks, groups;
+    /* ATTEND: the rows of a block are queries of one head, or all queries
+     * of the `stack` heads of a group; `vectors` of the kernels are shared
+     * out among `row_blocks`, at most `lanes` rows for each. Its keys are
+     * cut in ranges, they in tiles of `columns`. */
+    int64_t vectors, lanes, columns, stack, row_blocks, groups;
     int64_t ranges, range_keys;
-    int64_t pair_cost; /* operations for one query and one key */
+    int64_t pair_cost; /* operations for one query and one key: for borders */
+    int64_t step_cost; /* with what is done only since it is returned */
 
     /* shared memory */
     int64_t q_at, k_at, v_at;       /* projected, [B, n, heads*d] */

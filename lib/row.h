@@ -28,6 +28,9 @@ struct row_ops {
     void (*scale)(void *x, int64_t n, double a);
     /* y = a y + b x */
     void (*combine)(void *y, double a, const void *x, double b, int64_t n);
+    /* the same with an a and b for each element */
+    void (*combine_lanes)(void *y, const void *a, const void *x, const void *b,
+                          int64_t n);
     void (*fill)(void *x, int64_t n, double value);
     /* s = cap tanh(s / cap) */
     void (*softcap)(void *s, int64_t n, double cap);
@@ -47,14 +50,11 @@ struct row_ops {
                         int64_t step);
     /* s = -Infinity where hidden */
     void (*hide)(void *s, int64_t n, const unsigned char *map);
-    /* x = a x where visible, 0 elsewhere */
-    void (*scale_visible)(void *x, int64_t n, double a,
-                          const unsigned char *map);
+    /* x = 0 where hidden */
+    void (*clear_hidden)(void *x, int64_t n, const unsigned char *map);
 
     /* The largest; NaN is passed over, the sum will bring it. */
     double (*max)(const void *s, int64_t n);
-    /* s = exp(s - m); returns the sum */
-    double (*exp_sum)(void *s, int64_t n, double m);
     /* Adds up exp(s - m) and exp(s - m) (s - m) over visible keys. */
     void (*entropy)(const void *s, int64_t n, const unsigned char *map,
                     double m, double *sum, double *weighted);
@@ -64,8 +64,9 @@ struct row_ops {
     bool (*finite)(const void *x, int64_t n);
     /* y = x, but 0 for what is not finite */
     void (*make_finite)(void *y, const void *x, int64_t n);
-    /* y = y + a x, only where x is not finite */
-    void (*add_spoilt)(void *y, const void *x, double a, int64_t n);
+    /* y = y + a x, only where x is not finite; y's elements are `step` apart */
+    void (*add_spoilt)(void *y, int64_t step, double a, const void *x,
+                       int64_t n);
     /* y = x with some pairs of columns turned; the columns from dim on are
      * copied with the first pair. */
     void (*rotate)(void *y, const void *x, const struct row_turn *turn);

@@ -24,6 +24,15 @@ static void NAME(combine)(void *y_, double a_, const void *x_, double b_,
         y[j] = y[j] * a + x[j] * b;
 }
 
+static void NAME(combine_lanes)(void *y_, const void *a_, const void *x_,
+                                const void *b_, int64_t n)
+{
+    real *y = y_;
+    const real *a = a_, *x = x_, *b = b_;
+    for (int64_t j = 0; j < n; j++)
+        y[j] = y[j] * a[j] + x[j] * b[j];
+}
+
 static void NAME(fill)(void *x_, int64_t n, double value)
 {
     real *x = x_;
@@ -49,14 +58,6 @@ static inline real NAME(exp_parts)(real x, real *two_k)
     power.w = (whole)((shifted.w + EXP_BIAS) << EXP_MANTISSA);
     *two_k = power.r;
     return r + r * r * EXP_SERIES(r);
-}
-
-static inline real NAME(exp)(real x)
-{
-    real two_k, least = x < EXP_LEAST ? EXP_LEAST : x;
-    real e = NAME(exp_parts)(least, &two_k);
-    e = two_k + two_k * e;
-    return x < EXP_LEAST ? 0 : e;
 }
 
 /* tanh|x| = -E / (E + 2), E = exp(-2|x|) - 1 */
@@ -143,12 +144,11 @@ static void NAME(hide)(void *s_, int64_t n, const unsigned char *map)
         s[j] = map[j] ? s[j] : (real)-INFINITY;
 }
 
-static void NAME(scale_visible)(void *x_, int64_t n, double a_,
-                                const unsigned char *map)
+static void NAME(clear_hidden)(void *x_, int64_t n, const unsigned char *map)
 {
-    real *x = x_, a = (real)a_;
+    real *x = x_;
     for (int64_t j = 0; j < n; j++)
-        x[j] = map[j] ? x[j] * a : 0;
+        x[j] = map[j] ? x[j] : 0;
 }
 
 /* ------------------------------------------------------------ softmax */
@@ -168,23 +168,6 @@ static double NAME(max)(const void *s_, int64_t n)
     for (int t = 1; t < LANES; t++)
         top[0] = top[t] > top[0] ? top[t] : top[0];
     return (double)top[0];
-}
-
-static double NAME(exp_sum)(void *s_, int64_t n, double m_)
-{
-    real *s = s_, m = (real)m_;
-    real sum[LANES] = {0};
-    int64_t j = 0;
-    for (int64_t i = 0; i < n; i++)
-        s[i] = NAME(exp)(s[i] - m);
-    for (; j + LANES <= n; j += LANES)
-        for (int t = 0; t < LANES; t++)
-            sum[t] += s[j + t];
-    for (int t = 0; j < n; j++, t++)
-        sum[t] += s[j];
-    for (int t = 1; t < LANES; t++)
-        sum[0] += sum[t];
-    return (double)sum[0];
 }
 
 static void NAME(entropy)(const void *s_, int64_t n, const unsigned char *map,
@@ -245,13 +228,14 @@ static void NAME(make_finite)(void *y_, const void *x_, int64_t n)
         y[j] = x[j] - x[j] == 0 ? x[j] : 0;
 }
 
-static void NAME(add_spoilt)(void *y_, const void *x_, double a, int64_t n)
+static void NAME(add_spoilt)(void *y_, int64_t step, double a, const void *x_,
+                             int64_t n)
 {
     real *y = y_;
     const real *x = x_;
     for (int64_t j = 0; j < n; j++)
         if (x[j] - x[j] != 0)
-            y[j] += (real)a * x[j];
+            y[j * step] += (real)a * x[j];
 }
 
 static void NAME(rotate)(void *y_, const void *x_,
@@ -274,6 +258,7 @@ static void NAME(rotate)(void *y_, const void *x_,
 static const struct row_ops NAME(ops) = {
     .scale = NAME(scale),
     .combine = NAME(combine),
+    .combine_lanes = NAME(combine_lanes),
     .fill = NAME(fill),
     .softcap = NAME(softcap),
     .add = NAME(add),
@@ -282,9 +267,8 @@ static const struct row_ops NAME(ops) = {
     .see_mask = see_mask,
     .see_bias = NAME(see_bias),
     .hide = NAME(hide),
-    .scale_visible = NAME(scale_visible),
+    .clear_hidden = NAME(clear_hidden),
     .max = NAME(max),
-    .exp_sum = NAME(exp_sum),
     .entropy = NAME(entropy),
     .moments = NAME(moments),
     .finite = NAME(finite),

@@ -6,7 +6,9 @@
  *     S_softcapped = softcap * tanh(S_scaled / softcap)   with softcap > 0
  *     S_masked     = S_softcapped + bias + alibi          hidden: -Infinity
  *
- * Each is shown where it was asked for, at hidden places too.
+ * Each is shown where it was asked for, at hidden places too. Where nothing
+ * but intervals of keys is hidden and no stage is asked for, the kernels do
+ * the same to the tile on its side.
  */
 #include <math.h>
 #include <string.h>
@@ -23,19 +25,18 @@ static const unsigned char *map_of(const struct block *blk,
 static void *row_of(const struct forward *f, const struct block *blk,
                     const struct tile *t, int64_t r)
 {
-    return real_at(blk->s, r * t->columns, f->size);
+    return real_at(blk->lines, r * t->columns, f->size);
 }
 
 static void show(const struct forward *f, const struct block *blk,
                  const struct tile *t, enum attn_out stage)
 {
+    void *all = f->call->out->data[stage];
     if (!(f->in->returns & ATTN_RETURN(stage)))
         return;
-    for (int64_t r = 0; r < blk->rows; r++) {
-        char *to = block_row(f, blk, f->call->out->data[stage], r);
-        memcpy(to + t->key * f->size, row_of(f, blk, t, r),
+    for (int64_t r = 0; r < blk->rows; r++)
+        memcpy(block_row(f, blk, all, r, t->key), row_of(f, blk, t, r),
                (size_t)(t->columns * f->size));
-    }
 }
 
 static void count(const struct forward *f, const struct block *blk,
@@ -80,13 +81,14 @@ static void hide(const struct forward *f, const struct block *blk,
         f->row->fill(s, t->columns, -INFINITY);
 }
 
-void score_tile(const struct forward *f, struct block *blk,
-                const struct tile *t)
+/* All stages on rows, where something must see or change them there. */
+static void score_rows(const struct forward *f, struct block *blk,
+                       const struct tile *t)
 {
     show(f, blk, t, ATTN_OUT_S);
     count(f, blk, t, &blk->tally->s);
 
-    for (int64_t r = 0; r < blk->rows && f->scale != 1; r++)
+    for (int64_t r = 0; r < blk->rows; r++)
         f->row->scale(row_of(f, blk, t, r), t->columns, f->scale);
     show(f, blk, t, ATTN_OUT_S_SCALED);
     count(f, blk, t, &blk->tally->s_scaled);
@@ -101,4 +103,50 @@ void score_tile(const struct forward *f, struct block *blk,
         hide(f, blk, t, r);
     }
     show(f, blk, t, ATTN_OUT_S_MASKED);
+}
+
+/* S = v_a . tanh(Q W_a + K U_a), made in rows */
+static void additive_scores(const struct forward *f, struct block *blk,
+                            const struct tile *t)
+{
+    const void *v_a = f->in->tensor[ATTN_V_A].data;
+    int64_t row;
+    const void *k = mix_row(f, blk, f->k, t->key, &row);
+    for (int64_t r = 0; r < blk->rows; r++)
+        f->row->additive(row_of(f, blk, t, r), t->columns,
+                         view_at(&f->q, blk->b, block_head(blk, r),
+                                 block_query(blk, r)),
+                         k, row, v_a, f->width);
+}
+
+/* S = Q K^T, times `scale`, on its side */
+static void dot_scores(const struct forward *f, struct block *blk,
+                       const struct tile *t, double scale)
+{
+    int64_t row;
+    const void *k = mix_row(f, blk, f->k, t->key, &row);
+    f->kernel->scores(blk->vecs, t->columns, f->width, blk->q, k, row, scale,
+                      t->s);
+}
+
+void score_tile(const struct forward *f, struct block *blk,
+                const struct tile *t)
+{
+    if (!f->by_rows) {
+        dot_scores(f, blk, t, f->scale);
+        if (t->kind == TILE_MIXED)
+            f->kernel->hide(blk->vecs, t->columns, blk->low, blk->high, t->s);
+        return;
+    }
+    if (f->in->tensor[ATTN_V_A].rank) {
+        additive_scores(f, blk, t);
+    } else {
+        dot_scores(f, blk, t, 1);
+        f->row->fill(blk->turned, blk->lanes, 1);
+        f->kernel->rows(blk->vecs, blk->rows, t->columns, t->s, blk->turned,
+                        blk->lines, t->columns);
+    }
+    score_rows(f, blk, t);
+    f->kernel->columns(blk->vecs, blk->rows, t->columns, blk->lines,
+                       t->columns, t->s);
 }

@@ -20,41 +20,39 @@ static double reference_of(double m)
     return m == -INFINITY ? 0 : m;
 }
 
-/* The statistics' own sums, of exp(S - m) and exp(S - m) (S - m). */
-static void turn_entropy(struct block *blk, int64_t r, double m)
+/* The statistics' own sums, of exp(S - m) and exp(S - m) (S - m), from the
+ * maximum `then` to m. */
+static void turn_entropy(struct block *blk, int64_t r, double then, double m)
 {
-    double alpha = exp(blk->m[r] - reference_of(m));
+    double alpha = exp(then - reference_of(m));
     if (blk->sum[r] == 0)
         return;
-    blk->weighted[r] = alpha * (blk->weighted[r] +
-                                blk->sum[r] * (blk->m[r] - m));
+    blk->weighted[r] = alpha * (blk->weighted[r] + blk->sum[r] * (then - m));
     blk->sum[r] *= alpha;
 }
 
-static void softmax_row(const struct forward *f, struct block *blk, int64_t r,
-                        const struct tile *t)
+static void count_entropy(const struct forward *f, struct block *blk,
+                          const struct tile *t)
 {
-    void *s = real_at(blk->s, r * t->columns, f->size);
-    double m = fmax(blk->m[r], f->row->max(s, t->columns));
-    double base = reference_of(m);
-    blk->alpha[r] = exp(blk->m[r] - base);
-    if (f->wants_stats) {
-        turn_entropy(blk, r, m);
+    for (int64_t r = 0; r < blk->rows; r++) {
+        const void *s = real_at(blk->lines, r * t->columns, f->size);
+        double then = real_get(blk->m, r, f->size);
+        double m = fmax(then, f->row->max(s, t->columns));
+        turn_entropy(blk, r, then, m);
         f->row->entropy(s, t->columns,
                         t->kind == TILE_MIXED ? blk->map + r * t->columns
                                               : NULL,
-                        base, &blk->sum[r], &blk->weighted[r]);
+                        reference_of(m), &blk->sum[r], &blk->weighted[r]);
     }
-    blk->l[r] = blk->l[r] * blk->alpha[r] +
-                f->row->exp_sum(s, t->columns, base);
-    blk->m[r] = m;
 }
 
 void softmax_tile(const struct forward *f, struct block *blk,
                   const struct tile *t)
 {
-    for (int64_t r = 0; r < blk->rows; r++)
-        softmax_row(f, blk, r, t);
+    if (f->wants_stats)
+        count_entropy(f, blk, t);
+    f->kernel->softmax(blk->vecs, t->columns, t->s, blk->m, blk->l,
+                       blk->alpha);
 }
 
 /* ------------------------------------------------------------- the end */
@@ -80,10 +78,11 @@ static void tally_row(struct block *blk, int64_t r, double m, double l,
 static double close_row(const struct forward *f, struct block *blk, int64_t r)
 {
     const struct attn_tensor *sinks = &f->in->tensor[ATTN_SINKS];
-    double m_keys = blk->m[r], m = m_keys, sink = 0, l = blk->l[r];
+    double m_keys = real_get(blk->m, r, f->size), m = m_keys, sink = 0;
+    double l = real_get(blk->l, r, f->size);
     if (blk->seen[r] == 0) {
         blk->tally->empty_rows++;
-        blk->factor[r] = 0;
+        real_put(blk->factor, r, f->size, 0);
         return -INFINITY;
     }
     if (sinks->rank) {
@@ -95,11 +94,11 @@ static double close_row(const struct forward *f, struct block *blk, int64_t r)
     if (sinks->rank)
         l += exp(sink - base);
     if (f->wants_stats) {
-        turn_entropy(blk, r, m);
+        turn_entropy(blk, r, m_keys, m);
         tally_row(blk, r, base, sinks->rank ? blk->sum[r] + exp(sink - base)
                                             : blk->sum[r], m_keys);
     }
-    blk->factor[r] = exp(m_keys - base) / l;
+    real_put(blk->factor, r, f->size, exp(m_keys - base) / l);
     return l == 0 ? (double)NAN : m + log(l);
 }
 
@@ -114,23 +113,33 @@ void softmax_close(const struct forward *f, struct block *blk)
 }
 
 /* m' = max(m, m2), and what belongs to each is brought to it. */
-void softmax_merge(const struct forward *f, struct block *blk, int64_t r,
-                   const struct partial *p)
+static void merge_row(const struct forward *f, struct block *blk, int64_t r,
+                      const struct partial *p)
 {
-    double m = fmax(blk->m[r], p->m[r]);
-    double base = reference_of(m);
-    double mine = exp(blk->m[r] - base), its = exp(p->m[r] - base);
-    int64_t d_v = f->plan->d_v;
-    if (p->seen[r] == 0)
-        return;
-    turn_entropy(blk, r, m);
+    double then = real_get(blk->m, r, f->size);
+    double m = fmax(then, p->m[r]), base = reference_of(m);
+    double mine = exp(then - base), its = exp(p->m[r] - base);
+    turn_entropy(blk, r, then, m);
     if (p->sum[r] != 0)
         blk->weighted[r] += its * (p->weighted[r] +
                                    p->sum[r] * (p->m[r] - m));
     blk->sum[r] += its * p->sum[r];
     blk->seen[r] += p->seen[r];
-    blk->l[r] = blk->l[r] * mine + p->l[r] * its;
-    blk->m[r] = m;
-    f->row->combine(real_at(blk->o, r * d_v, f->size), mine,
-                    real_at(p->o, r * d_v, f->size), its, d_v);
+    real_put(blk->l, r, f->size,
+             real_get(blk->l, r, f->size) * mine + p->l[r] * its);
+    real_put(blk->m, r, f->size, m);
+    real_put(blk->alpha, r, f->size, mine);
+    real_put(blk->turned, r, f->size, its);
+}
+
+void softmax_merge(const struct forward *f, struct block *blk,
+                   const struct partial *p)
+{
+    for (int64_t r = 0; r < blk->lanes; r++)
+        merge_row(f, blk, r, p);
+    for (int64_t c = 0; c < f->plan->d_v; c++)
+        f->row->combine_lanes(real_at(blk->o, c * blk->lanes, f->size),
+                              blk->alpha,
+                              real_at(p->o, c * blk->lanes, f->size),
+                              blk->turned, blk->lanes);
 }

@@ -95,37 +95,44 @@ void visible_row(const struct forward *f, const struct block *blk, int64_t r,
     map_row(f, blk, r, t, map);
 }
 
-/* Without mask and bias the intervals alone decide about whole tiles. */
-static enum tile_kind kind_by_intervals(const struct forward *f,
-                                        const struct block *blk,
-                                        const struct tile *t)
-{
-    if (blk->hull.begin >= t->key + t->columns || blk->hull.end <= t->key)
-        return TILE_HIDDEN;
-    if (f->mask.data || f->bias.data)
-        return TILE_MIXED;
-    struct interval first = row_interval(f, blk, 0, t);
-    struct interval last = row_interval(f, blk, blk->queries - 1, t);
-    if (size_max(first.begin, last.begin) == 0 &&
-        size_min(first.end, last.end) == t->columns)
-        return TILE_VISIBLE;
-    return TILE_MIXED;
-}
-
-enum tile_kind visible_tile(const struct forward *f, struct block *blk,
+/* low, high and the number of visible keys of each row, and of all. */
+static int64_t by_intervals(const struct forward *f, struct block *blk,
                             const struct tile *t)
 {
-    enum tile_kind kind = kind_by_intervals(f, blk, t);
     int64_t all = 0;
-    for (int64_t r = 0; r < blk->rows && kind == TILE_VISIBLE; r++)
-        blk->seen[r] += t->columns;
-    if (kind != TILE_MIXED)
-        return kind;
+    for (int64_t r = 0; r < blk->rows; r++) {
+        struct interval keys = row_interval(f, blk, r, t);
+        blk->low[r] = keys.begin;
+        blk->high[r] = keys.end;
+        blk->seen[r] += keys.end - keys.begin;
+        all += keys.end - keys.begin;
+    }
+    for (int64_t r = blk->rows; r < blk->lanes; r++) {
+        blk->low[r] = 0;
+        blk->high[r] = t->columns;
+    }
+    return all;
+}
+
+static int64_t by_maps(const struct forward *f, struct block *blk,
+                       const struct tile *t)
+{
+    int64_t all = 0;
     for (int64_t r = 0; r < blk->rows; r++) {
         int64_t count = map_row(f, blk, r, t, blk->map + r * t->columns);
         blk->seen[r] += count;
         all += count;
     }
+    return all;
+}
+
+enum tile_kind visible_tile(const struct forward *f, struct block *blk,
+                            const struct tile *t)
+{
+    int64_t all;
+    if (blk->hull.begin >= t->key + t->columns || blk->hull.end <= t->key)
+        return TILE_HIDDEN;
+    all = f->by_rows ? by_maps(f, blk, t) : by_intervals(f, blk, t);
     if (all == 0)
         return TILE_HIDDEN;
     return all == blk->rows * t->columns ? TILE_VISIBLE : TILE_MIXED;
