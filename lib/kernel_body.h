@@ -7,6 +7,7 @@
  * is inlined; the one without fans out to three copies of it.
  */
 #define LANES ((int)(VECTOR_BYTES / sizeof(real)))
+#define MOST_ROWS 8
 #define MOST_VECS 4
 #define vec NAME(vec)
 #define bits NAME(bits)
@@ -121,7 +122,7 @@ static INLINE void NAME(transpose)(vec x[LANES])
    u < vecs vectors. rows and vecs are constants; the sums stay in registers. */
 static INLINE void NAME(product)(int rows, int vecs, int64_t n, const real *a,
                                  int64_t a_row, int64_t a_step, const real *b,
-                                 int64_t b_step, vec sum[ROWS][MOST_VECS])
+                                 int64_t b_step, vec sum[MOST_ROWS][MOST_VECS])
 {
     UNROLL
     for (int i = 0; i < rows; i++) {
@@ -155,7 +156,7 @@ static INLINE void NAME(score_few)(int keys, int vecs, int64_t d,
                                    const real *q, const real *k, int64_t k_row,
                                    real scale, real *s)
 {
-    vec sum[ROWS][MOST_VECS];
+    vec sum[MOST_ROWS][MOST_VECS];
 
     NAME(product)(keys, vecs, d, k, k_row, 1, q, vecs * LANES, sum);
     UNROLL
@@ -171,10 +172,11 @@ static INLINE void NAME(scores_of)(int vecs, int64_t n, int64_t d,
                                    const real *q, const real *k, int64_t k_row,
                                    real scale, real *s)
 {
+    const int few = ROWS(vecs);
     int64_t w = vecs * LANES, j = 0;
 
-    for (; j + ROWS <= n; j += ROWS) {
-        NAME(score_few)(ROWS, vecs, d, q, k + j * k_row, k_row, scale,
+    for (; j + few <= n; j += few) {
+        NAME(score_few)(few, vecs, d, q, k + j * k_row, k_row, scale,
                         s + j * w);
     }
     for (; j < n; j++) {
@@ -275,7 +277,7 @@ static INLINE void NAME(mix_few)(int columns, int vecs, int64_t n,
                                  const real *p, const real *v, int64_t v_row,
                                  const real *alpha, real *o)
 {
-    vec sum[ROWS][MOST_VECS];
+    vec sum[MOST_ROWS][MOST_VECS];
 
     NAME(product)(columns, vecs, n, v, 1, v_row, p, vecs * LANES, sum);
     UNROLL
@@ -293,10 +295,11 @@ static INLINE void NAME(mix_of)(int vecs, int64_t n, int64_t d, const real *p,
                                 const real *v, int64_t v_row,
                                 const real *alpha, real *o)
 {
+    const int few = ROWS(vecs);
     int64_t w = vecs * LANES, c = 0;
 
-    for (; c + ROWS <= d; c += ROWS) {
-        NAME(mix_few)(ROWS, vecs, n, p, v + c, v_row, alpha, o + c * w);
+    for (; c + few <= d; c += few) {
+        NAME(mix_few)(few, vecs, n, p, v + c, v_row, alpha, o + c * w);
     }
     for (; c < d; c++) {
         NAME(mix_few)(1, vecs, n, p, v + c, v_row, alpha, o + c * w);

@@ -34,11 +34,11 @@
 #define MAX_DOUBLES _mm_max_pd
 #endif
 
-/* Sums held in registers: 8 x 3 of 32 vectors, or 4 x 3 of 16. */
+/* Sums held in registers: 8 x 3 of 32 vectors; 4 x 3, 4 x 2, 8 x 1 of 16. */
 #if defined(__AVX512F__) || defined(__aarch64__)
-#define ROWS 8
+#define ROWS(vecs) 8
 #else
-#define ROWS 4
+#define ROWS(vecs) ((vecs) == 1 ? 8 : 4)
 #endif
 
 #ifdef __clang__

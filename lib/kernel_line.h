@@ -92,7 +92,7 @@ static INLINE void NAME(line_mix_of)(int vecs, int64_t n, const real *p,
                                      const real *v, int64_t v_row, real alpha,
                                      real *o)
 {
-    vec sum[ROWS][MOST_VECS];
+    vec sum[MOST_ROWS][MOST_VECS];
 
     NAME(product)(1, vecs, n, p, 0, 1, v, v_row, sum);
     UNROLL
@@ -141,6 +141,7 @@ static const struct kernel NAME(table) = {
 };
 
 #undef LANES
+#undef MOST_ROWS
 #undef MOST_VECS
 #undef vec
 #undef bits
