@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "attention.h"
@@ -26,7 +27,8 @@ static struct host_threads threads;
 static struct answer_facts facts;
 
 /* OpenBLAS starts threads of its own when it is loaded, before main(): so
- * this program starts itself once more and tells it not to. */
+ * this program starts itself once more and tells it not to. By the path that
+ * the kernel took, which needs no /proc and keeps the program's name. */
 static void keep_blas_single(char **argv)
 {
     const char *now = getenv("OPENBLAS_NUM_THREADS");
@@ -34,7 +36,7 @@ static void keep_blas_single(char **argv)
     if (now != NULL && strcmp(now, "1") == 0)
         return;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    execv("/proc/self/exe", argv);
+    execv((const char *)getauxval(AT_EXECFN), argv);
 }
 
 /* What was asked for instead of serving; -1: nothing. */
