@@ -41,8 +41,8 @@ static bool may_see(const struct rule *r, int64_t i, int64_t j)
 {
     int64_t p = i + r->offset;
     return (!r->causal || j <= p) &&
-           (r->left == ATTN_OPEN || j >= p - r->left) &&
-           (r->right == ATTN_OPEN || j <= p + r->right) && j < r->length;
+           (r->left == ATTN_OPEN || p - j <= r->left) &&
+           (r->right == ATTN_OPEN || j - p <= r->right) && j < r->length;
 }
 
 static void options_equal_mask(const struct rule *r, int64_t n_q, int64_t n_k)

@@ -130,8 +130,10 @@ def rope():
             "partial_interleaved": dict(dim=2, interleaved=True)}.items():
         yield "rope_" + name, OAL + ["Q", "K", "present_K", "S"], one_head(
             5, 9, 6, 3, rope=options, offset="end", causal=True)
-    yield "rope_far_float64", OAL + ["S"], one_head(
-        3, 5, 8, 2, rope={}, offset=100000, dtype="float64")
+    yield "rope_far", OAL + ["S"], one_head(
+        3, 5, 8, 2, rope={}, offset=100000)
+    yield "rope_float64", OAL + ["S"], one_head(
+        3, 5, 8, 2, rope={}, offset=50, dtype="float64")
     yield "rope_list_of_offsets", OAL, packed(
         2, 2, 1, 3, 9, 4, 2, rope={}, offset=[2, -5])
 
