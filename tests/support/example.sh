@@ -15,9 +15,9 @@ post_example() {
         kill -0 $$ 2>/dev/null || exit
         sleep 0.1
     done
-    printf '\n$ curl %s/attention -d '\''%s'\''\n' "$url" "$request"
-    curl -sS "$url/attention" -d "$request"
-    printf '\nServing on %s until Ctrl-C.\n' "$url"
+    answer=$(curl -sS "$url/attention" -d "$request")
+    printf "\n$ curl %s/attention -d '%s'\n%s\n\n%s\n" "$url" "$request" \
+        "$answer" "Serving on $url until Ctrl-C."
 }
 
 # Somebody else answers on this port: let the daemon find out and say so.
