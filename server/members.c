@@ -19,32 +19,13 @@ bool members_go_on(const struct members *c)
            (c->exact && problem_row(problem)->status == 422);
 }
 
-bool members_not_json(struct members *c)
-{
-    struct syntax *t = &c->walk;
-    int64_t line, column;
-    const char *what = t->deep ? "brackets nest too deeply"
-                       : t->bad == t->end ? "the text ends too early"
-                                          : "this byte cannot be here";
-
-    syntax_place(t, t->bad, &line, &column);
-    fault_set(c->fault, PROBLEM_NOT_JSON, NULL,
-              "The body is not JSON: %s, at line %lld, column %lld.", what,
-              (long long)line, (long long)column);
-    if (c->fault->problem == PROBLEM_NOT_JSON) {
-        c->fault->line = line;
-        c->fault->column = column;
-    }
-    return false;
-}
-
 /* p at a value that is not of the type wanted. */
 static bool wrong_type(struct members *c, const char *pointer,
                        const char *expected)
 {
     const char *kind = syntax_kind(&c->walk);
     if (!syntax_skip(&c->walk))
-        return members_not_json(c);
+        return false;
     fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
               "%s%s%s is %s, expected %s.", *pointer ? "\"" : "The body",
               pointer, *pointer ? "\"" : "", kind, expected);
@@ -66,9 +47,8 @@ static bool tensor(struct members *c, enum field_id id)
 
     if (c->exact) {
         shape->rank = 1;
-        if (nested_explain(&c->walk, in, c->dtype, c->fault))
-            return members_go_on(c);
-        return c->walk.bad ? members_not_json(c) : false;
+        return nested_explain(&c->walk, in, c->dtype, c->fault) &&
+               members_go_on(c);
     }
     if (!nested_scan(c->walk.p, c->walk.end, in, found, c->ranges,
                           &c->n_ranges))
@@ -162,13 +142,11 @@ static bool name_and_value(struct members *c, enum field_group group,
     t->p = syntax_after_space(t->p, t->end);
     const char *name = t->p;
 
-    if (first_byte(c) != '"')
-        t->bad = t->p;
-    if (t->bad || !syntax_string(t))
-        return members_not_json(c);
+    if (first_byte(c) != '"' || !syntax_string(t))
+        return false;
     size_t n = (size_t)(t->p - name);
     if (!syntax_expect(t, ':'))
-        return members_not_json(c);
+        return false;
     t->p = syntax_after_space(t->p, t->end);
     if (memchr(name, '\\', n))
         return escaped_member(c, group, prefix, name, n);
@@ -194,7 +172,7 @@ static bool object(struct members *c, enum field_group group,
             return true;
         }
         if (!syntax_expect(t, ','))
-            return members_not_json(c);
+            return false;
     }
 }
 
@@ -235,10 +213,8 @@ static bool walk(struct members *c)
                              : !object(c, FIELD_CALL, ""))
         return false;
     t->p = syntax_after_space(t->p, t->end);
-    if (t->p < t->end) {
-        t->bad = t->p;
-        return members_not_json(c);
-    }
+    if (t->p < t->end)
+        return false;
     check_score(c);
     return members_go_on(c);
 }
@@ -274,16 +250,38 @@ static void check_presence(struct members *c)
         field_fault(c->fault, &error);
 }
 
+/* Is all of it JSON? That comes first: a text that is none has no members. */
+static bool is_json(struct members *c)
+{
+    struct syntax t;
+    int64_t line, column;
+
+    syntax_begin(&t, c->text, c->end);
+    if (syntax_whole(&t))
+        return true;
+    syntax_place(&t, t.bad, &line, &column);
+    fault_set(c->fault, PROBLEM_NOT_JSON, NULL,
+              "The body is not JSON: %s, at line %lld, column %lld.",
+              t.deep            ? "brackets nest too deeply"
+              : t.bad == t.end ? "the text ends too early"
+                                : "this byte cannot be here",
+              (long long)line, (long long)column);
+    c->fault->line = line;
+    c->fault->column = column;
+    return false;
+}
+
 void members_explain(struct members *c)
 {
-    /* Without a memory fault; whose text is whole then. */
-    if (c->fault->problem != PROBLEM_NONE &&
-        problem_row(c->fault->problem)->blame == BLAME_SERVER)
+    const struct problem_row *row = problem_row(c->fault->problem);
+    if (c->fault->problem != PROBLEM_NONE && row->blame == BLAME_SERVER)
+        return;
+    *c->fault = (struct fault){0};
+    if (!is_json(c))
         return;
     c->exact = true;
     /* dtype may come last: float64 first, which finds less. */
     c->dtype = ATTN_FLOAT64;
-    *c->fault = (struct fault){0};
     if (walk(c) && c->in->dtype == ATTN_FLOAT32) {
         c->dtype = ATTN_FLOAT32;
         *c->fault = (struct fault){0};

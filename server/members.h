@@ -29,10 +29,11 @@ struct members {
     bool additive;
 };
 
-/* Reads options and finds tensors. False: explain. */
+/* Reads options and finds tensors. False: let members_explain() look at it.
+ * Nothing of c->fault counts before, but a lack of memory. */
 bool members_scan(struct members *c);
 
-/* Sets the fault of a text for which scan or a range said no. */
+/* Sets the fault of a text to which scan or the reader of a range said no. */
 void members_explain(struct members *c);
 
 #endif

@@ -190,7 +190,7 @@ bool members_small(struct members *c, enum field_id id)
 
     field_pointer(id, pointer);
     if (!syntax_skip(t))
-        return members_not_json(c);
+        return false;
     if (t->p - start > SMALL_MAX) {
         fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
                   "\"%s\" is %lld bytes long, expected at most %d.", pointer,

@@ -11,9 +11,6 @@
 /* After a fault: is there reason to go on? */
 bool members_go_on(const struct members *c);
 
-/* Sets the fault for c->walk.bad; returns false. */
-bool members_not_json(struct members *c);
-
 /* What a value of the type looks like: "an integer or null". */
 const char *members_expected(enum field_type type);
 

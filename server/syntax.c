@@ -222,6 +222,15 @@ bool syntax_skip(struct syntax *t)
     return true;
 }
 
+bool syntax_whole(struct syntax *t)
+{
+    t->p = syntax_after_space(t->p, t->end);
+    if (!syntax_skip(t))
+        return false;
+    t->p = syntax_after_space(t->p, t->end);
+    return t->p == t->end || bad(t, t->p);
+}
+
 const char *syntax_kind(const struct syntax *t)
 {
     switch (t->p < t->end ? *t->p : '\0') {

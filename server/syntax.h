@@ -29,6 +29,8 @@ bool syntax_expect(struct syntax *t, char c);  /* after white space */
 bool syntax_string(struct syntax *t);          /* p at its first quote */
 bool syntax_skip(struct syntax *t);            /* any value, p at its start */
 
+bool syntax_whole(struct syntax *t);    /* one value and white space */
+
 /* What kind of value begins at p: "a list", "an object", "a string", "a
  * number", "true", "false", "null"; or NULL. */
 const char *syntax_kind(const struct syntax *t);
