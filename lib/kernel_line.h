@@ -89,8 +89,7 @@ static void NAME(line_softmax)(int64_t n, void *s, void *m, void *l,
 }
 
 static INLINE void NAME(line_mix_of)(int vecs, int64_t n, const real *p,
-                                     const real *v, int64_t v_row, real alpha,
-                                     real *o)
+                                     const real *v, int64_t v_row, real *o)
 {
     vec sum[MOST_ROWS][MOST_VECS];
 
@@ -98,31 +97,45 @@ static INLINE void NAME(line_mix_of)(int vecs, int64_t n, const real *p,
     UNROLL
     for (int u = 0; u < vecs; u++) {
         real *at = o + u * LANES;
-        NAME(store)(at, NAME(load)(at) * alpha + sum[0][u]);
+        NAME(store)(at, NAME(load)(at) + sum[0][u]);
     }
 }
 
-static void NAME(line_mix)(int64_t n, int64_t d, const void *p, const void *v,
-                           int64_t v_row, const void *alpha, void *o)
+static void NAME(line_mix_few)(int64_t n, int64_t d, const real *p,
+                               const real *v, int64_t v_row, real *o)
 {
-    const real *weight = p, *value = v;
-    const real shrink = *(const real *)alpha;
-    real *to = o;
     int64_t c = 0;
 
     for (; c + 4 * LANES <= d; c += 4 * LANES) {
-        NAME(line_mix_of)(4, n, p, value + c, v_row, shrink, to + c);
+        NAME(line_mix_of)(4, n, p, v + c, v_row, o + c);
     }
     for (; c + LANES <= d; c += LANES) {
-        NAME(line_mix_of)(1, n, p, value + c, v_row, shrink, to + c);
+        NAME(line_mix_of)(1, n, p, v + c, v_row, o + c);
     }
     for (; c < d; c++) {
         real sum = 0;
 
         for (int64_t j = 0; j < n; j++) {
-            sum += weight[j] * value[j * v_row + c];
+            sum += p[j] * v[j * v_row + c];
         }
-        to[c] = to[c] * shrink + sum;
+        o[c] += sum;
+    }
+}
+
+/* Few keys at a time, so that V comes in whole rows, one after the other. */
+static void NAME(line_mix)(int64_t n, int64_t d, const void *p, const void *v,
+                           int64_t v_row, const void *alpha, void *o)
+{
+    const int64_t few = 32;
+    const real shrink = *(const real *)alpha;
+    real *to = o;
+
+    for (int64_t c = 0; c < d; c++) {
+        to[c] *= shrink;
+    }
+    for (int64_t j = 0; j < n; j += few) {
+        NAME(line_mix_few)(n - j < few ? n - j : few, d, (const real *)p + j,
+                           (const real *)v + j * v_row, v_row, to);
     }
 }
 
