@@ -9,7 +9,8 @@
  *
  * The bound on A holds for ordinary inputs. A score of size s is rounded by
  * up to s * epsilon, which moves exp(s) by as much relatively; where scores
- * are beyond ORDINARY this is allowed on top.
+ * are beyond ORDINARY this is allowed on top. So is, for additive scores,
+ * the rounding of what tanh is taken of.
  */
 #include "accuracy.h"
 
@@ -22,6 +23,7 @@
 struct accuracy {
     double absolute, relative; /* SPEC's two figures */
     double wild;               /* relative, for scores beyond ordinary */
+    double inner[2];           /* in additive scores: of S, of S_scaled */
     double value;              /* the largest |V| */
     double projected;          /* the largest |V| |W_O| + |b_O| */
     struct attn_output size;   /* sums of absolute values */
@@ -94,6 +96,22 @@ static double projected_size(const struct trial *t,
     return max;
 }
 
+/* A bound of sum_e |v_e| |q W + k U|_e, with the largest q and k for each. */
+static double inner_size(const struct attn_input *in, double q, double k)
+{
+    const struct attn_tensor *t = in->tensor;
+    int64_t width = t[ATTN_V_A].rank ? t[ATTN_V_A].dim[0] : 0;
+    double total = 0;
+    for (int64_t e = 0; e < width; e++) {
+        double sum = 0;
+        for (int64_t c = 0; c < t[ATTN_W_A].dim[0]; c++)
+            sum += q * tensor_get(t[ATTN_W_A].data, in->dtype, c * width + e) +
+                   k * tensor_get(t[ATTN_U_A].data, in->dtype, c * width + e);
+        total += sum * tensor_get(t[ATTN_V_A].data, in->dtype, e);
+    }
+    return total;
+}
+
 static void measure(struct trial *t, struct accuracy *a)
 {
     const struct attn_plan *p = &t->plan;
@@ -121,11 +139,15 @@ static void measure(struct trial *t, struct accuracy *a)
     a->projected = projected_size(t, &in, a->value);
 
     bool single = t->in.dtype == ATTN_FLOAT32;
+    double epsilon = single ? FLT_EPSILON : DBL_EPSILON;
     double score = largest(a, ATTN_OUT_S_MASKED, scores);
+    double inner = inner_size(&in, largest(a, ATTN_OUT_Q, count[ATTN_OUT_Q]),
+                              largest(a, ATTN_OUT_PRESENT_K, keys * p->d_k));
     a->absolute = single ? 1e-6 : 1e-13;
     a->relative = single ? 1e-5 : 1e-13;
-    if (score > ORDINARY)
-        a->wild = 8 * score * (single ? FLT_EPSILON : DBL_EPSILON);
+    a->inner[0] = inner > ORDINARY ? 8 * inner * epsilon : 0;
+    a->inner[1] = a->inner[0] * (in.has_scale ? in.scale : 1);
+    a->wild = (score > ORDINARY ? 8 * score * epsilon : 0) + a->inner[1];
 }
 
 static double formula(const struct trial *t, enum attn_out name,
@@ -148,6 +170,12 @@ static double allowed_at(const struct trial *t, const struct accuracy *a,
         return a->absolute + (a->relative + a->wild) * x;
     case ATTN_OUT_LSE:
         return a->absolute + a->relative * x + a->wild;
+    case ATTN_OUT_S:
+    case ATTN_OUT_S_SCALED:
+    case ATTN_OUT_S_SOFTCAPPED:
+    case ATTN_OUT_S_MASKED:
+        return a->absolute + a->relative * size_at(a, name, index) +
+               a->inner[name != ATTN_OUT_S];
     default:
         return a->absolute + a->relative * size_at(a, name, index);
     }

@@ -8,6 +8,7 @@
 #include "trial.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,11 +121,12 @@ static json_t *stats_reply(const struct attn_output *out)
     return reply;
 }
 
-json_t *json_call_answer(const json_t *request)
+json_t *json_call_answer(const char *case_name, const json_t *request)
 {
     struct trial t;
     bool wide = is_text(request, "dtype", "float64");
     trial_open(&t, wide ? ATTN_FLOAT64 : ATTN_FLOAT32);
+    snprintf(t.label, sizeof(t.label), "%s: ", case_name);
     take_request(&t, request);
     trial_run(&t);
 

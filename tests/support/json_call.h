@@ -10,6 +10,6 @@
 
 /* What POST /attention would answer, warnings left out. The request is
  * taken to be right; fails the running test if the library refuses it. */
-json_t *json_call_answer(const json_t *request);
+json_t *json_call_answer(const char *case_name, const json_t *request);
 
 #endif

@@ -107,7 +107,7 @@ static void check_case(const char *path, json_t *onnx, vector_answer *answer)
                               json_string(renamed(name, attributes)));
     give(request, "return", returned);
 
-    json_t *reply = answer(request);
+    json_t *reply = answer(path, request);
     bool half = has_type(json_object_get(inputs, "Q"), "float16");
     json_object_foreach(outputs, name, tensor) {
         const char *ours = renamed(name, attributes);

@@ -189,7 +189,8 @@ void vectors_check(vector_answer *answer)
         ck_assert_msg(vector != NULL, "%s: %s", files.gl_pathv[i],
                       error.text);
         expand_rules(json_object_get(vector, "request"));
-        json_t *reply = answer(json_object_get(vector, "request"));
+        json_t *reply = answer(files.gl_pathv[i],
+                               json_object_get(vector, "request"));
         compare_reply(files.gl_pathv[i], vector, reply);
         json_decref(reply);
         json_decref(vector);

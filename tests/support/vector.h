@@ -7,8 +7,9 @@
 
 #include <jansson.h>
 
-/* Answers a request: json_call_answer(), or over HTTP. Gives a reference. */
-typedef json_t *vector_answer(const json_t *request);
+/* Answers a request: json_call_answer(), or over HTTP. The reply is the
+ * caller's; the case's name is for messages. */
+typedef json_t *vector_answer(const char *case_name, const json_t *request);
 
 /* Has every file of tests/vectors answered and holds the answers against
  * what is expected. Fails the running test, naming file and place. */
