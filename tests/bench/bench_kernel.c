@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { ROUNDS = 7, SIDE = 1024 };
+enum { ROUNDS = 7, SIDE = 1024, MOST = 4 };
 
 static int64_t tile = 128;
 
@@ -105,90 +105,160 @@ static void multiply(enum attn_dtype dtype, void *x, const void *y, int64_t w)
     }
 }
 
-/* One block of queries. With weights all tiles of P are kept; each then
-   shrinks by the alphas of the tiles behind it and by 1 / l. */
-static void block(const struct job *job, char *work, int vecs, int64_t rows,
-                  const char *from, const char *keys, const char *values,
-                  char *to, char *a)
+struct operands { /* of one head */
+    const char *q, *k, *v;
+    char *out, *a;
+};
+
+/* Up to KERNEL_VECS vectors of queries, and where their numbers lie. */
+struct block {
+    int vecs;
+    int64_t first, rows, w;
+    char *q, *o, *m, *l;
+    char *alpha; /* [tiles, W] */
+    char *s;     /* [tile, W], with weights [n_k, W] */
+};
+
+/* The queries from `first` on: 4 vectors as 2 and 2, not 3 and 1. */
+static struct block next_block(const struct job *job, int64_t first)
+{
+    int lanes = attn_kernel(job->dtype)->lanes;
+    int64_t rest = job->n_q - first, left = (rest + lanes - 1) / lanes;
+    struct block b = {.first = first};
+
+    b.vecs = left == 4 ? 2 : left < 3 ? (int)left : 3;
+    b.w = b.vecs * lanes;
+    b.rows = rest < b.w ? rest : b.w;
+    return b;
+}
+
+/* Lays it out in `work`; returns what is left of that. */
+static char *open_block(const struct job *job, struct block *b,
+                        const char *from, char *work)
+{
+    int64_t size = (int64_t)attn_dtype_bytes(job->dtype);
+    int64_t tiles = (job->n_k + tile - 1) / tile;
+
+    b->q = work;
+    b->o = b->q + job->d * b->w * size;
+    b->m = b->o + job->d * b->w * size;
+    b->l = b->m + b->w * size;
+    b->alpha = b->l + b->w * size;
+    b->s = b->alpha + tiles * b->w * size;
+    attn_kernel(job->dtype)->columns(b->vecs, b->rows, job->d,
+                                     from + b->first * job->d * size, job->d,
+                                     b->q);
+    memset(b->o, 0, (size_t)(job->d * b->w * size));
+    reset(job->dtype, b->m, b->l, b->w);
+    return b->s + (job->weights ? job->n_k : tile) * b->w * size;
+}
+
+static void run_tile(const struct job *job, struct block *b, int64_t t,
+                     const char *keys, const char *values)
 {
     const struct kernel *kernel = attn_kernel(job->dtype);
-    int64_t size = (int64_t)attn_dtype_bytes(job->dtype);
-    int64_t w = vecs * kernel->lanes, d = job->d, n = job->n_k;
-    int64_t tiles = (n + tile - 1) / tile, t;
-    double scale = 1 / sqrt((double)d);
-    char *turned = work, *o = turned + d * w * size, *m = o + d * w * size;
-    char *l = m + w * size, *alpha = l + w * size;
-    char *s = alpha + tiles * w * size;
+    int64_t size = (int64_t)attn_dtype_bytes(job->dtype), d = job->d;
+    int64_t j = t * tile, n = job->n_k - j < tile ? job->n_k - j : tile;
+    char *p = b->s + (job->weights ? j * b->w * size : 0);
+    char *alpha = b->alpha + t * b->w * size;
 
-    kernel->columns(vecs, rows, d, from, d, turned);
-    memset(o, 0, (size_t)(d * w * size));
-    reset(job->dtype, m, l, w);
-    for (t = 0; t < tiles; t++) {
-        int64_t j = t * tile, count = n - j < tile ? n - j : tile;
-        char *p = s + (job->weights ? j * w * size : 0);
-        char *shrink = alpha + t * w * size;
-        kernel->scores(vecs, count, d, turned, keys + j * d * size, d, scale,
-                       p);
-        kernel->softmax(vecs, count, p, m, l, shrink);
-        kernel->mix(vecs, count, d, p, values + j * d * size, d, shrink, o);
-    }
-    invert(job->dtype, l, w);
-    kernel->rows(vecs, rows, d, o, l, to, d);
+    kernel->scores(b->vecs, n, d, b->q, keys + j * d * size, d,
+                   1 / sqrt((double)d), p);
+    kernel->softmax(b->vecs, n, p, b->m, b->l, alpha);
+    kernel->mix(b->vecs, n, d, p, values + j * d * size, d, alpha, b->o);
+}
+
+/* output = O / l. Each tile of A is P, shrunk by the alphas of all the tiles
+   behind it and by 1 / l. */
+static void close_block(const struct job *job, struct block *b, char *to,
+                        char *a)
+{
+    const struct kernel *kernel = attn_kernel(job->dtype);
+    int64_t size = (int64_t)attn_dtype_bytes(job->dtype), n_k = job->n_k;
+    int64_t t = (n_k + tile - 1) / tile;
+
+    invert(job->dtype, b->l, b->w);
+    kernel->rows(b->vecs, b->rows, job->d, b->o, b->l,
+                 to + b->first * job->d * size, job->d);
     while (job->weights && t-- > 0) {
-        int64_t j = t * tile, count = n - j < tile ? n - j : tile;
-        kernel->rows(vecs, rows, count, s + j * w * size, l, a + j * size, n);
-        multiply(job->dtype, l, alpha + t * w * size, w);
+        int64_t j = t * tile, n = n_k - j < tile ? n_k - j : tile;
+        kernel->rows(b->vecs, b->rows, n, b->s + j * b->w * size, b->l,
+                     a + (b->first * n_k + j) * size, n_k);
+        multiply(job->dtype, b->l, b->alpha + t * b->w * size, b->w);
     }
 }
 
-static void line(const struct job *job, char *work, const char *from,
-                 const char *keys, const char *values, char *to)
+static void line(const struct job *job, char *work, const struct operands *x)
 {
     const struct kernel *kernel = attn_kernel(job->dtype);
     int64_t size = (int64_t)attn_dtype_bytes(job->dtype);
-    int64_t d = job->d, n = job->n_k;
+    int64_t d = job->d, n_k = job->n_k;
     double scale = 1 / sqrt((double)d);
     char *m = work, *l = m + 64, *alpha = l + 64, *s = alpha + 64;
 
-    memset(to, 0, (size_t)(d * size));
+    memset(x->out, 0, (size_t)(d * size));
     reset(job->dtype, m, l, 1);
-    for (int64_t j = 0; j < n; j += tile) {
-        int64_t count = n - j < tile ? n - j : tile;
-        kernel->line_scores(count, d, from, keys + j * d * size, d, scale, s);
-        kernel->line_softmax(count, s, m, l, alpha);
-        kernel->line_mix(count, d, s, values + j * d * size, d, alpha, to);
+    for (int64_t j = 0; j < n_k; j += tile) {
+        int64_t n = n_k - j < tile ? n_k - j : tile;
+        kernel->line_scores(n, d, x->q, x->k + j * d * size, d, scale, s);
+        kernel->line_softmax(n, s, m, l, alpha);
+        kernel->line_mix(n, d, s, x->v + j * d * size, d, alpha, x->out);
     }
     invert(job->dtype, l, 1);
     for (int64_t c = 0; c < d; c++) {
-        multiply(job->dtype, to + c * size, l, 1);
+        multiply(job->dtype, x->out + c * size, l, 1);
     }
 }
 
-/* Every job->threads-th block, from block `first` on. 4 vectors are taken as
-   2 and 2, not 3 and 1. */
-static void attend(const struct job *job, int first)
+/* Blocks that go through the tiles together: K and V come from afar once
+   for all of them, where they do not stay in the second cache. */
+static int together(const struct job *job)
 {
-    int lanes = attn_kernel(job->dtype)->lanes, turn = 0;
     int64_t size = (int64_t)attn_dtype_bytes(job->dtype);
+
+    return !job->weights && 2 * job->n_k * job->d * size > 1 << 20 ? MOST : 1;
+}
+
+static void run_blocks(const struct job *job, struct block *blocks, int n,
+                       char *work, const struct operands *x)
+{
+    for (int i = 0; i < n; i++) {
+        work = open_block(job, &blocks[i], x->q, work);
+    }
+    for (int64_t t = 0; t * tile < job->n_k; t++) {
+        for (int i = 0; i < n; i++) {
+            run_tile(job, &blocks[i], t, x->k, x->v);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        close_block(job, &blocks[i], x->out, x->a);
+    }
+}
+
+/* Threads share the heads, or the blocks of the only head. */
+static void attend(const struct job *job, int thread)
+{
+    int64_t size = (int64_t)attn_dtype_bytes(job->dtype);
+    int turn = 0;
 
     for (int64_t h = 0; h < job->heads; h++) {
         int64_t at = h * job->n_q * job->d * size;
         int64_t kv = h * job->n_k * job->d * size;
-        int64_t left = (job->n_q + lanes - 1) / lanes;
-        for (int64_t i = 0; i < job->n_q; turn++) {
-            int vecs = left == 4 ? 2 : left < 3 ? (int)left : 3;
-            int64_t rows = vecs * lanes, skip = i * job->d * size;
-            rows = rows < job->n_q - i ? rows : job->n_q - i;
-            if (turn % job->threads != first) {
-            } else if (job->n_q == 1) {
-                line(job, scratch[first], q + at, k + kv, v + kv, out + at);
-            } else {
-                block(job, scratch[first], vecs, rows, q + at + skip, k + kv,
-                      v + kv, out + at + skip,
-                      weights + (h * job->n_q + i) * job->n_k * size);
+        struct operands x = {q + at, k + kv, v + kv, out + at,
+                             weights + h * job->n_q * job->n_k * size};
+        for (int64_t first = 0; first < job->n_q; turn++) {
+            struct block blocks[MOST];
+            int n = 0, mine;
+            while (n < together(job) && first < job->n_q) {
+                blocks[n] = next_block(job, first);
+                first += blocks[n++].rows;
             }
-            i += rows;
-            left -= vecs;
+            mine = (job->heads > 1 ? (int)h : turn) % job->threads == thread;
+            if (mine && job->n_q == 1) {
+                line(job, scratch[thread], &x);
+            } else if (mine) {
+                run_blocks(job, blocks, n, scratch[thread], &x);
+            }
         }
     }
 }
