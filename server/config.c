@@ -51,7 +51,7 @@ static bool read_number(const struct config_row *s, const char *text)
 {
     char *unit;
     double value = strtod(text, &unit);
-    if (unit == text || strspn(text, " \t\n") > 0 || !isfinite(value))
+    if (unit == text || strspn(text, " \t\n") > 0)
         return false;
     if (s->kind == BYTES)
         value *= bytes_factor(unit) > 0 ? bytes_factor(unit) : NAN;
@@ -59,7 +59,7 @@ static bool read_number(const struct config_row *s, const char *text)
         value *= seconds_factor(unit) > 0 ? seconds_factor(unit) : NAN;
     else if (*unit)
         return false;
-    if (!(value >= s->low && value <= s->high))
+    if (!(value >= s->low && value <= s->high))    /* NaN neither */
         return false;
     if (s->kind == NUMBER || s->kind == SECONDS) {
         *(double *)s->at = value;

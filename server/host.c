@@ -136,8 +136,7 @@ static double quota_v2(const char *directory)
     char text[128];
     double quota, period;
     if (slurp_in(directory, "cpu.max", text, sizeof text) &&
-        sscanf(text, "%lf %lf", &quota, &period) == 2 && quota > 0 &&
-        period > 0)
+        sscanf(text, "%lf %lf", &quota, &period) == 2 && quota > 0)
         return quota / period;    /* "max 100000" is not read by %lf */
     return INFINITY;
 }
@@ -150,7 +149,7 @@ static double quota_v1(const char *directory)
         quota = atof(text);
     if (slurp_in(directory, "cpu.cfs_period_us", text, sizeof text))
         period = atof(text);
-    return quota > 0 && period > 0 ? quota / period : INFINITY;
+    return quota > 0 ? quota / period : INFINITY;
 }
 
 static double memory_file(const char *directory, const char *name)

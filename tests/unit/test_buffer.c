@@ -100,6 +100,18 @@ START_TEST(print_may_fill_the_ceiling_exactly)
 }
 END_TEST
 
+START_TEST(print_that_just_fills_a_block_is_whole)
+{
+    for (int spare = 0; spare < 4; spare++) {
+        b.length = 0;
+        ck_assert_int_eq(buffer_print(&b, "1"), BUFFER_OK);
+        int room = (int)(b.capacity - b.length) - spare;
+        ck_assert_int_eq(buffer_print(&b, "%0*d", room, 7), BUFFER_OK);
+        ck_assert_int_eq(b.data[b.length - 1], '7');
+    }
+}
+END_TEST
+
 START_TEST(a_failed_print_fails_all_that_follow)
 {
     buffer_init(&b, 5);
@@ -120,6 +132,7 @@ int main(void)
         growing_takes_at_least_half_more,
         print_appends_text_of_any_length,
         print_may_fill_the_ceiling_exactly,
+        print_that_just_fills_a_block_is_whole,
         a_failed_print_fails_all_that_follow,
         NULL};
     return suite_run("buffer", tests, setup, teardown, 20);

@@ -5,6 +5,7 @@
  */
 #include "suite.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ END_TEST
 
 START_TEST(quota_of_version_1_by_the_controllers_line)
 {
-    put("/proc/self/cgroup", "7:cpuset:/other\n4:cpu,cpuacct:/docker/abc\n"
+    put("/proc/self/cgroup", "7:cpuset:/other\n4:cpuacct,cpu:/docker/abc\n"
                              "0::/docker/abc\n");
     put("/sys/fs/cgroup/cpu/other/cpu.cfs_quota_us", "10000\n");
     put("/sys/fs/cgroup/cpu/other/cpu.cfs_period_us", "100000\n");
@@ -148,10 +149,11 @@ END_TEST
 
 START_TEST(memory_of_version_1_knows_its_word_for_unlimited)
 {
-    put("/proc/meminfo", "MemTotal: 1000 kB\n");
     put("/proc/self/cgroup", "4:memory:/pod\n");
     put("/sys/fs/cgroup/memory/pod/memory.limit_in_bytes",
         "9223372036854771712\n");
+    ck_assert_int_eq(host_memory_bytes(root), 0);
+    put("/proc/meminfo", "MemTotal: 1000 kB\n");
     ck_assert_int_eq(host_memory_bytes(root), 1024000);
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "700000\n");
     ck_assert_int_eq(host_memory_bytes(root), 700000);
@@ -285,17 +287,17 @@ END_TEST
 
 START_TEST(the_real_process_is_plausible)
 {
-    struct host_process p, more;
+    struct host_process p;
     host_process("", &p);
     ck_assert_int_gt(p.resident_bytes, 100000);
     ck_assert_int_ge(p.virtual_bytes, p.resident_bytes);
     ck_assert_int_ge(p.threads, 1);
     ck_assert_int_gt(p.most_descriptors, p.open_descriptors);
     ck_assert_int_le(labs((long)(p.start_ms / 1000 - time(NULL))), 1000);
-    int fd = dup(0);
-    host_process("", &more);
-    close(fd);
-    ck_assert_int_eq(more.open_descriptors, p.open_descriptors + 1);
+    int open = 0;
+    for (int fd = 0; fd < 1000; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    ck_assert_int_eq(p.open_descriptors, open);
     ck_assert_int_gt(host_memory_bytes(""), 1 << 24);
 }
 END_TEST

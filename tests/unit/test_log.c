@@ -85,6 +85,11 @@ START_TEST(what_a_client_sends_cannot_forge_a_line)
                                  " id=\"a b=\\\"c\\\"\\\\\" "));
     ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
     ck_assert_ptr_nonnull(strstr(line, " path=\"/x\\nlevel=error"));
+    entry.id = "a=b";
+    entry.peer = "\"";
+    ck_assert_ptr_nonnull(strstr(written(CONFIG_LOG_LOGFMT),
+                                 " id=\"a=b\" peer=\"\\\"\" "));
+    entry.id = "a b=\"c\"\\";
     written(CONFIG_LOG_JSON);
     ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
     ck_assert_ptr_nonnull(strstr(line, "\"id\":\"a b=\\\"c\\\"\\\\\","));

@@ -164,6 +164,7 @@ END_TEST
 
 START_TEST(no_client_can_make_a_label)
 {
+    double before = value("attention_queue_wait_seconds_sum");
     metrics_request(&(struct metrics_request){
         .route = 2, .method = "BREW\"\n", .status = 418});
     metrics_add(METRIC_REJECTED, PROBLEM_COUNT + 1000, 1);
@@ -172,6 +173,7 @@ START_TEST(no_client_can_make_a_label)
     assert_has("attention_http_requests_total{route=\"other\","
                "method=\"other\",code=\"other\"} 1\n");
     ck_assert_ptr_null(strstr(text.data, "BREW"));
+    ck_assert_double_eq(value("attention_queue_wait_seconds_sum"), before);
 }
 END_TEST
 
@@ -204,22 +206,30 @@ START_TEST(the_process_describes_itself)
 }
 END_TEST
 
-static void *count(void *unused)
+static pthread_barrier_t barrier;
+
+static void *count(void *argument)
 {
-    for (int i = 0; i < 100000; i++)
+    metrics_add(METRIC_OPERATIONS, 0, 1);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < (int)(intptr_t)argument; i++)
         metrics_add(METRIC_OPERATIONS, 0, 1);
-    return unused;
+    return NULL;
 }
 
+/* There are 8 shards, so the first thread and the last share one. */
 START_TEST(no_count_of_any_thread_is_lost)
 {
-    pthread_t thread[12];
+    pthread_t thread[9];
     double before = value("attention_flops_total");
-    for (int i = 0; i < 12; i++)
-        pthread_create(&thread[i], NULL, count, NULL);
-    for (int i = 0; i < 12; i++)
+    pthread_barrier_init(&barrier, NULL, 9);
+    for (int i = 0; i < 9; i++)
+        pthread_create(&thread[i], NULL, count,
+                       (void *)(intptr_t)(i % 8 == 0 ? 1000000 : 0));
+    for (int i = 0; i < 9; i++)
         pthread_join(thread[i], NULL);
-    ck_assert_double_eq(value("attention_flops_total"), before + 1200000);
+    pthread_barrier_destroy(&barrier);
+    ck_assert_double_eq(value("attention_flops_total"), before + 2000009);
 }
 END_TEST
 
