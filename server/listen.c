@@ -20,6 +20,7 @@
 
 #include "admit.h"
 #include "config.h"
+#include "guest.h"
 #include "metrics.h"
 #include "queue.h"
 #include "receive.h"
@@ -37,7 +38,7 @@ static struct {
     int fd;
     char url[128];
     int64_t limit;              /* connections; above it only probes */
-    atomic_llong connections, in_flight;
+    atomic_llong in_flight;
 } door = { .fd = -1 };
 
 /* --------------------------------------------------------------- headers */
@@ -111,30 +112,44 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
 {
     struct request *r = request_new();
 
-    if (r == NULL)
+    if (r == NULL || guest_of(c) == NULL) {
+        free(r);
         return NULL;
+    }
     atomic_fetch_add(&door.in_flight, 1);
     metrics_add(METRIC_INFLIGHT, 0, 1);
     r->connection = c;
     r->guest = guest_of(c);
-    r->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
+    r->fd = r->guest->fd;
     r->peer = r->guest->address;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     snprintf(r->method, sizeof r->method, "%s", method);
     snprintf(r->path, sizeof r->path, "%s", url);
     identify(r);
+    guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
 }
 
 static void admit_guest(struct request *r)
 {
-    if (!r->guest->reserved || (r->route != NULL && r->route->probe))
+    double wait_s = 0.0;
+
+    if (r->route != NULL && r->route->probe)
         return;
-    fault_set(&r->fault, PROBLEM_CONNECTIONS, NULL, "%lld connections are "
-              "open, as many as there may be (--connections, "
-              "--connections-per-address).", (long long)listen_connections());
-    r->fault.retry_after_s = 1;
+    if (r->guest->reserved) {
+        fault_set(&r->fault, PROBLEM_CONNECTIONS, NULL, "%lld connections are "
+                  "open, as many as there may be (--connections, "
+                  "--connections-per-address).", (long long)guest_count());
+        r->fault.retry_after_s = 1;
+        return;
+    }
+    if (config.rate > 0.0)
+        wait_s = guest_must_wait_s(r->guest, r->start_ns);
+    if (wait_s <= 0.0)
+        return;
+    fault_set(&r->fault, PROBLEM_RATE, NULL, "%s may make %g requests a second "
+              "(--rate).", r->peer, config.rate);
+    r->fault.retry_after_s = (int)wait_s + 1;
 }
 
 static enum MHD_Result leave(struct request *r)
@@ -187,6 +202,7 @@ static enum MHD_Result serve(struct request *r)
     int64_t tasks = 0;
 
     request_mark(r, STEP_RECEIVE);
+    guest_does(r->guest, GUEST_WAITS, r->mark_ns);
     if (r->fault.problem != PROBLEM_NONE || r->route->answer != NULL)
         return leave(r);
     set_deadline(r);
@@ -224,6 +240,8 @@ static enum MHD_Result take_piece(struct request *r, const char *data,
 {
     bool goes_on = receive(r, data, *size);
 
+    atomic_store_explicit(&r->guest->bytes, r->received_bytes,
+                          memory_order_relaxed);
     *size = 0;
     if (goes_on)
         return MHD_YES;
@@ -264,10 +282,14 @@ static void notice_half_closed(const struct request *r)
 /* A body that stopped coming, or that we have no time for any more. */
 static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
 {
-    if (end == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED)
+    int verdict = atomic_load(&r->guest->verdict);
+
+    if (end == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED
+        || verdict == PROBLEM_BODY_STALLED)
         fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
-                  "coming after %lld bytes.", (long long)r->received_bytes);
-    else if (end == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+                  "coming after %lld bytes (--min-rate, --min-rate-after, "
+                  "--idle-timeout).", (long long)r->received_bytes);
+    else if (verdict == PROBLEM_DRAINING)
         fault_set(&r->fault, PROBLEM_DRAINING, NULL, "The service ends, and "
                   "the time for work in hand is over (--drain-timeout).");
     else
@@ -279,9 +301,9 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode end)
 {
     struct request *r = *state;
+    struct guest *guest = guest_of(c);
 
     (void)none;
-    (void)c;
     if (r == NULL)
         return;
     *state = NULL;
@@ -294,44 +316,34 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
     reply_record(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (!r->streamed || queue_leave(r))
         request_free(r);
+    guest_does(guest, GUEST_KEPT, request_now_ns());
     metrics_add(METRIC_INFLIGHT, 0, -1);
     atomic_fetch_sub(&door.in_flight, 1);
 }
 
-static void guest_enters(struct MHD_Connection *c, void **context)
+static int descriptor_of(struct MHD_Connection *c)
 {
-    struct guest *g = calloc(1, sizeof *g);
-    const struct sockaddr *peer = MHD_get_connection_info(
-        c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-
-    *context = g;
-    if (g == NULL)
-        return;
-    socket_address_text(peer, g->address, sizeof g->address);
-    g->reserved = atomic_fetch_add(&door.connections, 1) >= door.limit;
-    metrics_add(METRIC_CONNECTIONS, 0, 1);
-}
-
-static void guest_leaves(struct MHD_Connection *c, struct guest *g)
-{
-    if (g == NULL)
-        return;
-    if (g->lingers)
-        watch_linger(dup(MHD_get_connection_info(
-            c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd));
-    atomic_fetch_sub(&door.connections, 1);
-    metrics_add(METRIC_CONNECTIONS, 0, -1);
-    free(g);
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
 }
 
 static void on_guest(void *none, struct MHD_Connection *c, void **context,
                      enum MHD_ConnectionNotificationCode what)
 {
+    struct guest *g = *context;
+
     (void)none;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED)
-        guest_enters(c, context);
-    else
-        guest_leaves(c, *context);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = g = guest_enter(descriptor_of(c), MHD_get_connection_info(
+            c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+        if (g != NULL)
+            guest_does(g, GUEST_NEW, request_now_ns());
+        return;
+    }
+    if (g != NULL && g->lingers)
+        watch_linger(dup(descriptor_of(c)));
+    if (g != NULL)
+        guest_leave(g);
 }
 
 /* ----------------------------------------------------------- open and shut */
@@ -365,6 +377,11 @@ int listen_start(char *error, size_t size)
     if (config.connections > 0 && config.connections + reserve / 2 < most)
         most = config.connections + reserve / 2;
     door.limit = most - reserve / 2;
+    if (!guest_open(descriptors, door.limit)) {
+        snprintf(error, size, "no memory for %lld connections",
+                 (long long)descriptors);
+        return EXIT_FAILED;
+    }
     door.daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
         0, NULL, NULL, on_request, NULL,
@@ -402,11 +419,6 @@ void listen_stop(void)
 {
     MHD_stop_daemon(door.daemon);
     door.daemon = NULL;
-}
-
-int64_t listen_connections(void)
-{
-    return atomic_load(&door.connections);
 }
 
 int64_t listen_limit(void)

@@ -8,13 +8,6 @@
 
 #include "request.h"
 
-/* One connection. */
-struct guest {
-    char address[64];
-    bool reserved;         /* above the limit: only probes are answered */
-    bool lingers;          /* drain after the close */
-};
-
 /* Opens the socket; 0, or an exit status with one line in `error`. */
 int listen_open(char *error, size_t size);
 
@@ -32,8 +25,7 @@ void listen_quiesce(void);
 /* Ends all connections; none may be suspended. */
 void listen_stop(void);
 
-/* Connections that are open, and the limit. */
-int64_t listen_connections(void);
+/* Most connections that everybody may open. */
 int64_t listen_limit(void);
 
 /* Requests that are not answered yet. */

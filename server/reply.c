@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "encode.h"
+#include "guest.h"
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
@@ -213,6 +214,7 @@ bool reply(struct request *r)
         return false;
     atomic_store(&r->where, PHASE_REPLY);
     r->mark_ns = request_now_ns();
+    guest_does(r->guest, GUEST_READS, r->mark_ns);
     add_headers(r, response);
     queued = MHD_queue_response(r->connection, (unsigned)r->status, response);
     MHD_destroy_response(response);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "guest.h"
 #include "linger.h"
 #include "listen.h"
 #include "log.h"
@@ -32,6 +33,8 @@
 
 #define EYES 1024           /* requests looked at in one round */
 #define ROUND_MS 20         /* between two rounds while there are any */
+#define REST_MS 1000        /* between two without */
+#define GUESTS_MS 250       /* between two looks at the guests, if any */
 #define TRIM_MS 1000
 #define SETTLE_MS 300       /* a kept connection's last word in a drain */
 #define CUT_MS 3000         /* for what is cut to be told so */
@@ -44,7 +47,7 @@ static struct {
     int64_t next_number;
     pthread_t thread;
     int wake, signals;
-    int64_t trimmed_ms;
+    int64_t trimmed_ms, guests_ms;
     atomic_int life;
 } watch = { .lock = PTHREAD_MUTEX_INITIALIZER,
             .acted = PTHREAD_COND_INITIALIZER, .wake = -1, .signals = -1 };
@@ -213,14 +216,19 @@ static void act(const struct eye *eye, short events)
     release();
 }
 
-static void trim(void)
+/* What is due from time to time. */
+static void tend(void)
 {
-    int64_t now_ms = request_now_ns() / 1000000;
+    int64_t now = request_now_ns() / 1000000;
 
-    if (now_ms - watch.trimmed_ms < TRIM_MS)
-        return;
-    watch.trimmed_ms = now_ms;
-    block_trim(now_ms, (int64_t)(config.trim_after_s * 1e3));
+    if (now - watch.guests_ms >= GUESTS_MS) {
+        watch.guests_ms = now;
+        guest_look(now * 1000000);
+    }
+    if (now - watch.trimmed_ms >= TRIM_MS) {
+        watch.trimmed_ms = now;
+        block_trim(now, (int64_t)(config.trim_after_s * 1e3));
+    }
 }
 
 /* One round of at most wait_ms. True: a signal came. */
@@ -233,7 +241,8 @@ static bool round_once(int wait_ms)
     polled[0] = (struct pollfd){ .fd = watch.signals, .events = POLLIN };
     polled[1] = (struct pollfd){ .fd = watch.wake, .events = POLLIN };
     lingering = linger_look(polled + 2);
-    wait_ms = min_wait(wait_ms, lingering > 0 ? 100 : TRIM_MS);
+    wait_ms = min_wait(wait_ms, lingering > 0 ? 100
+                       : guest_count() > 0 ? GUESTS_MS : REST_MS);
     n = look_around(polled + 2 + lingering, &wait_ms);
     if (poll(polled, (nfds_t)(2 + lingering + n), wait_ms) < 0)
         return false;
@@ -244,7 +253,7 @@ static bool round_once(int wait_ms)
     for (int i = 0; i < n; i++)
         if (eyes[i].late || polled[2 + lingering + i].revents != 0)
             act(&eyes[i], polled[2 + lingering + i].revents);
-    trim();
+    tend();
     return signalled;
 }
 
@@ -285,14 +294,17 @@ static int64_t now_ms(void)
     return request_now_ns() / 1000000;
 }
 
-/* Rounds until nobody is left or the time is over. True: a second signal. */
-static bool wait_for_guests(int64_t until_ms)
+/* Rounds until nobody is left or the time is over. True: a second signal.
+ * After the cut only those in the queue count: nobody waits for uploads. */
+static bool wait_for_guests(int64_t until_ms, bool cut_off)
 {
     int64_t settled_ms = now_ms() + SETTLE_MS;
 
     while (now_ms() < until_ms) {
-        if (listen_in_flight() == 0
-            && (listen_connections() == 0 || now_ms() > settled_ms))
+        int64_t left = cut_off ? queue_length() : listen_in_flight();
+
+        if (left == 0
+            && (guest_count() == 0 || now_ms() > settled_ms))
             return false;
         if (round_once(10))
             return true;
@@ -314,6 +326,7 @@ static void cut_all(void)
             cut(r, PROBLEM_DRAINING);
         release();
     }
+    guest_end_uploads(PROBLEM_DRAINING);
 }
 
 static bool drain(void)
@@ -327,18 +340,18 @@ static bool drain(void)
     set_life(LIFE_CLOSING);
     listen_quiesce();
     until = now_ms() + (int64_t)(config.drain_timeout_s * 1e3);
-    if (wait_for_guests(until))
+    if (wait_for_guests(until, false))
         return false;
     if (listen_in_flight() == 0)
         return true;
     cut_all();
-    return !wait_for_guests(now_ms() + CUT_MS);
+    return !wait_for_guests(now_ms() + CUT_MS, true);
 }
 
 int watch_serve(void)
 {
     set_life(LIFE_SERVING);
-    while (!round_once(TRIM_MS))
+    while (!round_once(REST_MS))
         continue;
     log_event(LOG_INFO, "drain", "%s: finishing the requests in hand",
               signal_name());
@@ -346,9 +359,9 @@ int watch_serve(void)
         log_event(LOG_WARNING, "end", "second signal: ending at once");
         _exit(EXIT_FAILED);
     }
-    if (listen_in_flight() > 0) {
+    if (queue_length() > 0) {
         log_event(LOG_WARNING, "end", "%lld requests had to be dropped",
-                  (long long)listen_in_flight());
+                  (long long)queue_length());
         _exit(EXIT_DRAINED);
     }
     return EXIT_DRAINED;

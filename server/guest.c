@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guest - see guest.h. An upload is too slow if, after a while, its rate
+ * since it began is below the least. A reader is too slow if the kernel holds
+ * bytes for it and it takes less than the least rate of them; while there is
+ * nothing to take, its time does not run.
+ *
+ * Whoever is ended has its receiving side shut: the HTTP library then sees
+ * the end of the connection and comes out with it on the guest's own thread.
+ */
+#include "guest.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "config.h"
+#include "metrics.h"
+#include "socket.h"
+
+#define BUCKETS 65536      /* addresses share one if their hashes agree */
+
+static struct {
+    struct guest *place;
+    int64_t places, limit;
+    atomic_llong count;
+    atomic_int top;                     /* places in use are below it */
+    atomic_int visitors[BUCKETS];       /* connections of an address */
+    atomic_llong due_ns[BUCKETS];       /* its next request, by its rate */
+} house;
+
+bool guest_open(int64_t descriptors, int64_t limit)
+{
+    house.place = calloc((size_t)descriptors, sizeof *house.place);
+    house.places = descriptors;
+    house.limit = limit;
+    return house.place != NULL;
+}
+
+static void hold(struct guest *g)
+{
+    while (atomic_flag_test_and_set_explicit(&g->held, memory_order_acquire))
+        sched_yield();
+}
+
+static void release(struct guest *g)
+{
+    atomic_flag_clear_explicit(&g->held, memory_order_release);
+}
+
+static unsigned bucket_of(const char *address)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *address != '\0'; address++)
+        hash = (hash ^ (unsigned char)*address) * 16777619u;
+    return (hash ^ hash >> 16) % BUCKETS;
+}
+
+static bool is_above_limits(const struct guest *g)
+{
+    int64_t same = atomic_fetch_add(&house.visitors[g->bucket], 1);
+    int64_t all = atomic_fetch_add(&house.count, 1);
+
+    return all >= house.limit || (config.connections_per_address > 0
+                                  && same >= config.connections_per_address);
+}
+
+struct guest *guest_enter(int fd, const struct sockaddr *peer)
+{
+    struct guest *g = fd < house.places ? &house.place[fd] : NULL;
+    int top = atomic_load(&house.top);
+
+    if (g == NULL)
+        return NULL;
+    hold(g);
+    socket_address_text(peer, g->address, sizeof g->address);
+    g->fd = fd;
+    g->lingers = false;
+    g->bucket = bucket_of(g->address);
+    g->reserved = is_above_limits(g);
+    g->read_since_ns = 0;
+    atomic_store(&g->verdict, PROBLEM_NONE);
+    release(g);
+    while (top <= fd && !atomic_compare_exchange_weak(&house.top, &top,
+                                                      fd + 1))
+        continue;
+    metrics_add(METRIC_CONNECTIONS, 0, 1);
+    return g;
+}
+
+void guest_leave(struct guest *g)
+{
+    hold(g);
+    atomic_store(&g->doing, GUEST_ABSENT);
+    release(g);
+    atomic_fetch_sub(&house.visitors[g->bucket], 1);
+    atomic_fetch_sub(&house.count, 1);
+    metrics_add(METRIC_CONNECTIONS, 0, -1);
+}
+
+void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns)
+{
+    atomic_store_explicit(&g->since_ns, now_ns, memory_order_relaxed);
+    atomic_store_explicit(&g->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&g->doing, (int)doing, memory_order_release);
+}
+
+int64_t guest_count(void)
+{
+    return atomic_load(&house.count);
+}
+
+/* A bucket that leaks --rate a second and holds one second's worth. */
+double guest_must_wait_s(const struct guest *g, int64_t now_ns)
+{
+    int64_t step = (int64_t)(1e9 / config.rate);
+    int64_t burst = step > 1000000000 ? step : 1000000000;
+    long long due = atomic_load(&house.due_ns[g->bucket]), next;
+
+    do {
+        next = (due > now_ns ? due : now_ns) + step;
+        if (next - now_ns > burst)
+            return (double)(next - now_ns - burst) * 1e-9;
+    } while (!atomic_compare_exchange_weak(&house.due_ns[g->bucket], &due,
+                                           next));
+    return 0.0;
+}
+
+/* -------------------------------------------------------- the watch's look */
+
+static void end(struct guest *g, enum problem verdict)
+{
+    atomic_store(&g->verdict, (int)verdict);
+    shutdown(g->fd, SHUT_RD);
+}
+
+static bool is_below_rate(double bytes, double seconds)
+{
+    return config.min_rate_bytes > 0 && seconds > config.min_rate_after_s
+        && bytes < (double)config.min_rate_bytes * seconds;
+}
+
+static bool reads_too_slowly(struct guest *g, int64_t now_ns)
+{
+    struct tcp_info info = { .tcpi_state = 0 };
+    socklen_t size = sizeof info;
+    int waiting = 0;
+
+    if (ioctl(g->fd, SIOCOUTQ, &waiting) != 0
+        || getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return false;
+    if (waiting == 0 || g->read_since_ns == 0
+        || g->read_since_ns < atomic_load(&g->since_ns)) {
+        g->read_since_ns = now_ns;
+        g->read_bytes = info.tcpi_bytes_acked;
+        return false;
+    }
+    return is_below_rate((double)(info.tcpi_bytes_acked - g->read_bytes),
+                         (double)(now_ns - g->read_since_ns) * 1e-9);
+}
+
+static void look_at(struct guest *g, int64_t now_ns)
+{
+    double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
+
+    switch ((enum guest_doing)atomic_load(&g->doing)) {
+    case GUEST_NEW:
+        if (seconds > config.header_timeout_s)
+            end(g, PROBLEM_NONE);
+        break;
+    case GUEST_UPLOADS:
+        if (is_below_rate((double)atomic_load(&g->bytes), seconds))
+            end(g, PROBLEM_BODY_STALLED);
+        break;
+    case GUEST_READS:
+        if (reads_too_slowly(g, now_ns))
+            shutdown(g->fd, SHUT_RDWR);
+        break;
+    default:
+        break;
+    }
+}
+
+void guest_look(int64_t now_ns)
+{
+    int top = atomic_load(&house.top);
+
+    for (int i = 0; i < top; i++) {
+        struct guest *g = &house.place[i];
+
+        if (atomic_load_explicit(&g->doing, memory_order_relaxed)
+            == GUEST_ABSENT)
+            continue;
+        hold(g);
+        look_at(g, now_ns);
+        release(g);
+    }
+}
+
+void guest_end_uploads(enum problem verdict)
+{
+    int top = atomic_load(&house.top);
+
+    for (int i = 0; i < top; i++) {
+        struct guest *g = &house.place[i];
+
+        hold(g);
+        if (atomic_load(&g->doing) == GUEST_UPLOADS)
+            end(g, verdict);
+        release(g);
+    }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guest - the open connections, each at the place of its descriptor: who it
+ * is, what it is doing and since when. Its I/O thread writes that down; the
+ * watch looks through them and ends those that are too slow. Knows no room.
+ *
+ * Thread rule: a guest belongs to its I/O thread. The watch looks at one at a
+ * time and holds it meanwhile, for a system call or two; leaving waits for
+ * that.
+ */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "problem.h"
+
+struct sockaddr;
+
+enum guest_doing {
+    GUEST_ABSENT,
+    GUEST_NEW,        /* connected, no request yet */
+    GUEST_KEPT,       /* between two requests */
+    GUEST_UPLOADS,    /* a body is coming */
+    GUEST_WAITS,      /* for its reply */
+    GUEST_READS       /* its reply */
+};
+
+struct guest {
+    char address[48];
+    int fd;
+    bool reserved;          /* above the limits: only probes are answered */
+    bool lingers;           /* drain after the close */
+    unsigned bucket;        /* of its address */
+    atomic_flag held;
+    atomic_int doing;
+    atomic_int verdict;     /* enum problem: why the watch ended it */
+    atomic_llong since_ns;
+    atomic_llong bytes;     /* of the upload */
+    /* the watch's own */
+    int64_t read_since_ns;
+    uint64_t read_bytes;
+};
+
+/* descriptors: no fd is above it. limit: connections for everybody. */
+bool guest_open(int64_t descriptors, int64_t limit);
+
+/* NULL: no such place. */
+struct guest *guest_enter(int fd, const struct sockaddr *peer);
+void guest_leave(struct guest *g);
+
+void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns);
+
+/* May this address make one more request now (--rate)? If not, seconds until
+ * it may; else 0. */
+double guest_must_wait_s(const struct guest *g, int64_t now_ns);
+
+int64_t guest_count(void);
+
+/* The watch: ends whoever is too slow; everybody that still uploads. */
+void guest_look(int64_t now_ns);
+void guest_end_uploads(enum problem verdict);
+
+#endif

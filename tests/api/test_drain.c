@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_drain.c - SIGTERM: nobody who was let in is turned away half served.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "daemon.h"
+#include "http.h"
+#include "metric.h"
+#include "raw.h"
+#include "suite.h"
+
+static struct daemon d;
+
+static void start(const char *a, const char *b)
+{
+    const char *arguments[] = { "--threads", "2", a, b, NULL };
+
+    daemon_start(&d, arguments);
+}
+
+static void check_end(double seconds)
+{
+    double from = daemon_clock();
+
+    ck_assert_int_eq(daemon_wait(&d, 20), 0);
+    ck_assert_double_lt(daemon_clock() - from, seconds);
+    daemon_forget(&d);
+}
+
+START_TEST(idle_daemon_is_gone_within_a_second)
+{
+    int signals[] = { SIGTERM, SIGINT };
+
+    for (int i = 0; i < 2; i++) {
+        start(NULL, NULL);
+        int idle = raw_open(d.port);
+
+        daemon_rest(0.05);
+        kill(d.pid, signals[i]);
+        check_end(1.0);
+        close(idle);
+    }
+}
+END_TEST
+
+START_TEST(fifty_suspended_requests_are_finished)
+{
+    char *body = call_json(2500, 32, "\"return\":[\"lse\"]");
+    char *text = malloc(1 << 20);
+    int fd[50];
+
+    start(NULL, NULL);
+    for (int i = 0; i < 50; i++) {
+        fd[i] = raw_open(d.port);
+        ck_assert(raw_post(fd[i], "", body));
+    }
+    ck_assert(metric_reaches(d.port, "attention_queue_depth", 25, 10));
+    kill(d.pid, SIGTERM);
+    for (int i = 0; i < 50; i++) {
+        int status = raw_reply(fd[i], text, 1 << 20, 20);
+
+        ck_assert_msg(status == 200 || (status == 503
+                      && strstr(text, "\"draining\"") != NULL),
+                      "request %d: %d %.300s", i, status, text);
+        if (i < 25)
+            ck_assert_int_eq(status, 200);
+        close(fd[i]);
+    }
+    check_end(2.0);
+    free(text);
+    free(body);
+}
+END_TEST
+
+START_TEST(last_replies_say_connection_close)
+{
+    char text[4096];
+
+    start("--drain-delay", "0.5");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, "", CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    kill(d.pid, SIGTERM);
+    daemon_rest(0.1);
+    ck_assert(raw_post(fd, "", CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    ck_assert_ptr_nonnull(strcasestr(text, "\r\nConnection: close\r\n"));
+    ck_assert(raw_closed(fd, 1));
+    close(fd);
+    check_end(2.0);
+}
+END_TEST
+
+START_TEST(drain_delay_is_unready_but_accepts)
+{
+    start("--drain-delay", "0.6");
+    kill(d.pid, SIGTERM);
+    daemon_rest(0.1);
+
+    struct http_reply r = http_get(d.port, "/readyz");
+    ck_assert_int_eq(r.status, 503);
+    ck_assert_ptr_nonnull(strstr(r.body, "draining"));
+    http_free(&r);
+    r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    r = http_post(d.port, CALL_EXAMPLE);
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    check_end(2.0);
+}
+END_TEST
+
+START_TEST(work_beyond_the_drain_timeout_is_503)
+{
+    char *huge = call_json(9000, 64, "\"return\":[\"lse\"]"), text[4096];
+
+    start("--drain-timeout", "0.2");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, "", huge));
+    ck_assert(metric_reaches(d.port, "attention_queue_depth", 1, 5));
+    kill(d.pid, SIGTERM);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 503);
+    ck_assert_ptr_nonnull(strstr(text, "\"code\":\"draining\""));
+    close(fd);
+    check_end(2.0);
+    free(huge);
+}
+END_TEST
+
+START_TEST(upload_beyond_the_drain_timeout_is_503)
+{
+    char text[4096];
+
+    start("--drain-timeout", "0.2");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 100000\r\n\r\n{\"Q\":"));
+    daemon_rest(0.1);
+    kill(d.pid, SIGTERM);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 503);
+    close(fd);
+    ck_assert_int_eq(daemon_wait(&d, 10), 0);
+    daemon_forget(&d);
+}
+END_TEST
+
+START_TEST(second_signal_ends_at_once)
+{
+    start("--drain-delay", "30");
+    kill(d.pid, SIGTERM);
+    daemon_rest(0.1);
+    kill(d.pid, SIGTERM);
+    ck_assert_int_eq(daemon_wait(&d, 1), 1);
+    daemon_forget(&d);
+}
+END_TEST
+
+/* ---------------------------------------------------- clients in a loop */
+
+static atomic_int short_replies, whole_replies;
+
+/* Posts on a new connection each until it cannot connect. */
+static void *loop(void *body)
+{
+    struct http_reply gone;
+
+    for (;;) {
+        http_request(d.port, "POST", "/attention", NULL, body, strlen(body),
+                     &gone);
+        bool refused = gone.curl == 7;
+        bool whole = gone.status == 200 || gone.status == 503;
+
+        http_free(&gone);
+        if (refused)
+            return NULL;
+        atomic_fetch_add(whole ? &whole_replies : &short_replies, 1);
+        if (!whole)
+            return NULL;
+    }
+}
+
+/* Posts on one connection until it is told to close. */
+static void *loop_kept(void *body)
+{
+    char text[65536];
+
+    int fd = raw_open(d.port);
+
+    do {
+        if (!raw_post(fd, "", body)
+            || raw_reply(fd, text, sizeof text, 10) == 0) {
+            atomic_fetch_add(&short_replies, 1);
+            break;
+        }
+        atomic_fetch_add(&whole_replies, 1);
+    } while (strcasestr(text, "\r\nConnection: close\r\n") == NULL);
+    close(fd);
+    return NULL;
+}
+
+START_TEST(twenty_clients_in_a_loop_see_no_short_reply)
+{
+    char *body = call_json(60, 16, "\"return\":[\"output\"]");
+    pthread_t thread[20];
+
+    for (int round = 0; round < 3; round++) {
+        atomic_store(&short_replies, 0);
+        atomic_store(&whole_replies, 0);
+        start(NULL, NULL);
+        for (int i = 0; i < 20; i++)
+            pthread_create(&thread[i], NULL, i % 2 ? loop : loop_kept,
+                           i % 4 < 2 ? body : CALL_EXAMPLE);
+        daemon_rest(0.5);
+        kill(d.pid, SIGTERM);
+        for (int i = 0; i < 20; i++)
+            pthread_join(thread[i], NULL);
+        check_end(2.0);
+        ck_assert_int_gt(atomic_load(&whole_replies), 40);
+        ck_assert_int_eq(atomic_load(&short_replies), 0);
+    }
+    free(body);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        idle_daemon_is_gone_within_a_second,
+        fifty_suspended_requests_are_finished,
+        last_replies_say_connection_close,
+        drain_delay_is_unready_but_accepts,
+        work_beyond_the_drain_timeout_is_503,
+        upload_beyond_the_drain_timeout_is_503,
+        second_signal_ends_at_once,
+        twenty_clients_in_a_loop_see_no_short_reply,
+        NULL
+    };
+
+    return suite_run("drain", tests, NULL, NULL, 60);
+}

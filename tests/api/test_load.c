@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_load.c - more work than there are workers: fairness, deadlines, bounds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "daemon.h"
+#include "http.h"
+#include "metric.h"
+#include "raw.h"
+#include "suite.h"
+
+#define DEPTH "attention_queue_depth"
+
+static struct daemon d;
+static char *huge, *giant, *medium, *small;
+
+static void setup(void)
+{
+    const char *arguments[] = { "--threads", "2", "--queue", "4",
+                                "--log", "none", NULL };
+
+    daemon_start(&d, arguments);
+    huge = call_json(6000, 64, "\"return\":[\"lse\"]");
+    giant = call_heads(12000, 8, 8, "\"return\":[\"lse\"]");
+    medium = call_json(200, 32, "\"return\":[\"lse\"]");
+    small = call_json(16, 64, "");
+}
+
+static void teardown(void)
+{
+    free(huge);
+    free(giant);
+    free(medium);
+    free(small);
+    daemon_stop(&d);
+}
+
+static int begin(const char *headers, const char *body)
+{
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, headers, body));
+    return fd;
+}
+
+static void wait_for_depth(double depth)
+{
+    ck_assert_msg(metric_reaches(d.port, DEPTH, depth, 10),
+                  "the queue stays below %.0f", depth);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Times of `count` requests of `body`, sorted. */
+static void times_of(const char *body, double *seconds, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct http_reply r = http_post(d.port, body);
+
+        ck_assert_int_eq(r.status, 200);
+        seconds[i] = r.seconds;
+        http_free(&r);
+    }
+    qsort(seconds, (size_t)count, sizeof *seconds, by_size);
+}
+
+START_TEST(small_requests_beside_a_giant_take_milliseconds)
+{
+    double inline_s[40], queued_s[40];
+    char text[65536];
+    int fd = begin("", giant);
+
+    wait_for_depth(1);
+    times_of(small, inline_s, 40);
+    times_of(medium, queued_s, 40);
+    ck_assert_double_eq(metric(d.port, DEPTH), 1);
+    ck_assert_double_lt(inline_s[20], 0.05);
+    ck_assert_double_lt(inline_s[36], 0.15);
+    ck_assert_double_lt(queued_s[20], 0.2);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 60), 200);
+    close(fd);
+}
+END_TEST
+
+START_TEST(health_answers_at_once_with_every_worker_busy)
+{
+    double seconds[100];
+    int fd[4];
+
+    for (int i = 0; i < 4; i++)
+        fd[i] = begin("", giant);
+    wait_for_depth(4);
+    for (int i = 0; i < 100; i++) {
+        struct http_reply r = http_get(d.port, "/livez");
+
+        ck_assert_int_eq(r.status, 200);
+        seconds[i] = r.seconds;
+        http_free(&r);
+    }
+    qsort(seconds, 100, sizeof *seconds, by_size);
+    ck_assert_double_lt(seconds[95], 0.1);
+    for (int i = 0; i < 4; i++)
+        raw_reset(fd[i]);
+}
+END_TEST
+
+START_TEST(full_queue_is_503_with_retry_after_and_stays_ready)
+{
+    char value[256];
+    int fd[4];
+    struct http_reply r;
+
+    for (int i = 0; i < 4; i++)
+        fd[i] = begin("", giant);
+    wait_for_depth(4);
+    r = http_post(d.port, medium);
+    ck_assert_int_eq(r.status, 503);
+    ck_assert_ptr_nonnull(strstr(r.body, "\"code\":\"queue_full\""));
+    ck_assert_int_ge(atoi(http_header(&r, "Retry-After", value)), 1);
+    http_free(&r);
+    r = http_get(d.port, "/readyz");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    for (int i = 0; i < 4; i++)
+        raw_reset(fd[i]);
+}
+END_TEST
+
+START_TEST(deadline_passes_in_the_work)
+{
+    const char *headers[] = { "Request-Timeout: 0.2", NULL };
+    struct http_reply r;
+
+    http_request(d.port, "POST", "/attention", headers, huge, strlen(huge),
+                 &r);
+    ck_assert_int_eq(r.status, 504);
+    ck_assert_ptr_nonnull(strstr(r.body, "deadline_exceeded"));
+    ck_assert_double_ge(r.seconds, 0.19);
+    ck_assert_double_lt(r.seconds, 0.4);
+    http_free(&r);
+    ck_assert_double_eq(metric(d.port, DEPTH), 0);
+}
+END_TEST
+
+/* Both workers are busy with others, each of whose tasks is short: the 504
+ * of a request that nobody works on comes on time too. */
+START_TEST(deadline_passes_on_time_beside_others)
+{
+    int fd[3];
+    char text[4096];
+    double start;
+
+    for (int i = 0; i < 2; i++)
+        fd[i] = begin("", giant);
+    wait_for_depth(2);
+    start = daemon_clock();
+    fd[2] = begin("Request-Timeout: 0.3\r\n", huge);
+    ck_assert_int_eq(raw_reply(fd[2], text, sizeof text, 10), 504);
+    ck_assert_double_lt(daemon_clock() - start, 0.5);
+    for (int i = 0; i < 3; i++)
+        raw_reset(fd[i]);
+}
+END_TEST
+
+START_TEST(deadline_that_holds_changes_nothing)
+{
+    const char *headers[] = { "Request-Timeout: 30", NULL };
+    struct http_reply r;
+
+    http_request(d.port, "POST", "/attention", headers, medium,
+                 strlen(medium), &r);
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+}
+END_TEST
+
+/* The reader stops in the middle; nothing else is held up, and when it goes
+ * on the reply is whole. */
+START_TEST(slow_reader_costs_no_worker)
+{
+    char *large = call_json(1500, 8, ""), *text = malloc(64 << 20);
+    int fd[3];
+
+    for (int i = 0; i < 3; i++)
+        fd[i] = begin("", large);
+    daemon_rest(1.0);
+    for (int i = 0; i < 5; i++) {
+        struct http_reply r = http_post(d.port, medium);
+
+        ck_assert_int_eq(r.status, 200);
+        ck_assert_double_lt(r.seconds, 0.5);
+        http_free(&r);
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(raw_reply(fd[i], text, 64 << 20, 30), 200);
+        ck_assert_str_eq(text + strlen(text) - 4, "]]}\n");
+        close(fd[i]);
+    }
+    free(text);
+    free(large);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        small_requests_beside_a_giant_take_milliseconds,
+        health_answers_at_once_with_every_worker_busy,
+        full_queue_is_503_with_retry_after_and_stays_ready,
+        deadline_passes_in_the_work,
+        deadline_passes_on_time_beside_others,
+        deadline_that_holds_changes_nothing,
+        slow_reader_costs_no_worker,
+        NULL
+    };
+
+    return suite_run("load", tests, setup, teardown, 120);
+}
