@@ -92,9 +92,9 @@ const char *config_rule(const struct config_row *s, char out[CONFIG_RULE_MAX])
 {
     static const char *const what[] = {
         [WHOLE] = "a whole number",
-        [BYTES] = "a whole number such as 1000, 64k or 2GiB",
+        [BYTES] = "a whole number such as 1000, 64k or 2GiB,",
         [NUMBER] = "a number",
-        [SECONDS] = "a time such as 2, 500ms or 1m",
+        [SECONDS] = "a time such as 2, 500ms or 1m,",
     };
     char low[32], high[32];
     switch (s->kind) {

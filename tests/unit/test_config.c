@@ -256,6 +256,21 @@ START_TEST(print_config_says_where_a_value_comes_from)
 }
 END_TEST
 
+/* Run from the project's directory, as make does. */
+START_TEST(the_document_is_the_one_that_the_table_makes)
+{
+    static char text[32768];
+    FILE *file = fopen("docs/options.md", "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    char *made = printed(config_print_options_doc);
+    ck_assert_msg(strcmp(text, made) == 0,
+                  "attentiond --print-options-doc > docs/options.md");
+    free(made);
+}
+END_TEST
+
 START_TEST(help_and_document_fit_and_name_every_setting)
 {
     load(NULL, NULL, NULL);
@@ -289,6 +304,7 @@ int main(void)
         a_bare_word_and_a_missing_value_are_refused,
         what_is_asked_for_instead_of_serving_is_known,
         print_config_says_where_a_value_comes_from,
+        the_document_is_the_one_that_the_table_makes,
         help_and_document_fit_and_name_every_setting,
         NULL};
     return suite_run("config", tests, setup, NULL, 20);
