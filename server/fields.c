@@ -97,7 +97,8 @@ static const char *const elsewhere[][2] = {
     {"query", "Q"}, {"queries", "Q"}, {"key", "K"}, {"keys", "K"},
     {"value", "V"}, {"values", "V"}, {"n_head", "num_heads"},
     {"temperature", "scale"}, {"memory", "context"},
-    {"seqlens_k", "key_lengths"}, {"outputs", "return"},
+    {"kv_num_heads", "num_kv_heads"}, {"seqlens_k", "key_lengths"},
+    {"outputs", "return"},
 };
 
 static bool same(const char *name, const char *text, size_t length)
