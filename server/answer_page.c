@@ -5,12 +5,16 @@
  */
 #include "answer.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "attention.h"
 #include "config.h"
 
 extern const char embed_openapi_yaml[], embed_openapi_yaml_end[];
+extern const char embed_index_html[], embed_index_html_end[];
 extern const char embed_openapi_json[], embed_openapi_json_end[];
 
 #define CEILING ((size_t)16 << 10)
@@ -34,6 +38,17 @@ void answer_openapi_json(struct answer *a)
 {
     constant(a, "application/json", embed_openapi_json,
              embed_openapi_json_end);
+}
+
+/* Whether an Accept header names text/html, and not with q=0. */
+static bool wants_html(const char *accept)
+{
+    const char *named = accept ? strcasestr(accept, "text/html") : NULL;
+    if (!named)
+        return false;
+    named += strlen("text/html");
+    const char *q = strcasestr(named, "q=");
+    return !q || q > named + strcspn(named, ",") || atof(q + 2) > 0;
 }
 
 /* A Host header is shown back only if it can be nothing but a host. */
@@ -63,8 +78,12 @@ static void print_text(struct buffer *out, const char *host)
 
 void answer_page(struct answer *a, const char *accept, const char *host)
 {
-    (void)accept;
     char own[300];
+    if (wants_html(accept)) {
+        constant(a, "text/html; charset=utf-8", embed_index_html,
+                 embed_index_html_end);
+        return;
+    }
     if (!host || !harmless(host)) {
         snprintf(own, sizeof own, "%.255s:%lld", config.host,
                  (long long)config.port);

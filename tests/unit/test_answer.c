@@ -152,6 +152,23 @@ START_TEST(the_page_shows_curl_a_command_for_the_host_it_asked)
 }
 END_TEST
 
+START_TEST(a_browser_gets_the_page_and_nobody_else)
+{
+    const struct { const char *accept; bool html; } cases[] = {
+        {"text/html,application/xhtml+xml,*/*;q=0.8", true},
+        {"application/json;q=0.5, TEXT/HTML;q=0.1", true},
+        {"text/html, */*;q=0", true},
+        {"text/html;q=0, */*", false},
+        {"application/json", false}, {"*/*", false}, {"", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        answer_page(&a, cases[i].accept, NULL);
+        assert_answer(200, cases[i].html ? "text/html" : "text/plain");
+        assert_says(cases[i].html ? "<!doctype html>" : "curl http://");
+        buffer_free(&a.memory);
+    }
+}
+END_TEST
+
 START_TEST(a_host_that_is_none_is_not_shown_back)
 {
     const char *const hosts[] = {NULL, "", "a b", "x';rm -r", "<b>", "\n"};
@@ -186,6 +203,7 @@ int main(void)
         metrics_are_answered_with_all_memory_in_use,
         without_any_memory_the_answer_is_503_and_empty,
         the_page_shows_curl_a_command_for_the_host_it_asked,
+        a_browser_gets_the_page_and_nobody_else,
         a_host_that_is_none_is_not_shown_back,
         the_description_comes_in_yaml_and_json,
         NULL};
