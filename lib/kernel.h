@@ -50,12 +50,14 @@ struct kernel {
        score so far, alpha = exp(m before - m), s = exp(s - m) in place,
        l = l alpha + sum of s. Start with m = -Infinity, l = 0. -Infinity
        gives exactly 0, all of them 0 as well (m stays -Infinity). NaN, and
-       +Infinity as the largest, make l NaN. exp is right to 4 ulp, subnormal
+       +Infinity as the largest, make l NaN. A sink is m = sink, l = 1 at the
+       start. exp is right to 4 ulp, subnormal
        results included. s [n, W], m l alpha [W] */
     void (*softmax)(int vecs, int64_t n, void *s, void *m, void *l,
                     void *alpha);
 
-    /* o[c][i] = o[c][i] alpha[i] + sum of v[j][c] p[j][i], j upwards.
+    /* o[c][i] = o[c][i] alpha[i] + sum of v[j][c] p[j][i], j upwards. p = 0
+       does not keep out a NaN or Infinity in V.
        p [n, W], v [n, d], alpha [W], o [d, W] */
     void (*mix)(int vecs, int64_t n, int64_t d, const void *p, const void *v,
                 int64_t v_row, const void *alpha, void *o);

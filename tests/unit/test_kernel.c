@@ -322,48 +322,54 @@ END_TEST
 
 /* --- a block of queries -------------------------------------------------- */
 
-enum { N_K = 77, D = 19 };
+struct sizes {
+    int64_t n_k, d, tile;
+};
 
-/* Attention of some rows of Q in tiles of 32 keys: out [rows, D]. */
-static void attend(int vecs, int64_t rows, const void *q, const void *k,
-                   const void *v, void *out)
+/* Attention of some rows of Q: out [rows, d], lse [rows]. */
+static void attend(const struct sizes *size, int vecs, int64_t rows,
+                   const void *q, const void *k, const void *v, void *out,
+                   double *lse)
 {
-    int64_t w = vecs * kernel->lanes;
-    size_t size = attn_dtype_bytes(dtype);
-    void *turned = numbers(D * w), *o = constant(D * w, 0);
-    void *s = numbers(32 * w), *alpha = numbers(w);
+    int64_t w = vecs * kernel->lanes, d = size->d;
+    int64_t row_bytes = d * (int64_t)attn_dtype_bytes(dtype);
+    void *turned = numbers(d * w), *o = constant(d * w, 0);
+    void *s = numbers(size->tile * w), *alpha = numbers(w);
     void *m = constant(w, -INFINITY), *l = constant(w, 0);
 
-    kernel->columns(vecs, rows, D, q, D, turned);
-    for (int64_t j = 0; j < N_K; j += 32) {
-        int64_t n = N_K - j < 32 ? N_K - j : 32;
-        const char *k_tile = (const char *)k + (size_t)(j * D) * size;
-        const char *v_tile = (const char *)v + (size_t)(j * D) * size;
-        kernel->scores(vecs, n, D, turned, k_tile, D, 0.25, s);
+    kernel->columns(vecs, rows, d, q, d, turned);
+    for (int64_t j = 0; j < size->n_k; j += size->tile) {
+        int64_t rest = size->n_k - j, n = rest < size->tile ? rest : size->tile;
+        const char *k_tile = (const char *)k + j * row_bytes;
+        const char *v_tile = (const char *)v + j * row_bytes;
+        kernel->scores(vecs, n, d, turned, k_tile, d, 0.125, s);
         kernel->softmax(vecs, n, s, m, l, alpha);
-        kernel->mix(vecs, n, D, s, v_tile, D, alpha, o);
+        kernel->mix(vecs, n, d, s, v_tile, d, alpha, o);
     }
     for (int64_t i = 0; i < w; i++) {
+        lse[i] = get(m, i) + log(get(l, i));
         tensor_set(l, dtype, i, 1 / get(l, i));
     }
-    kernel->rows(vecs, rows, D, o, l, out, D);
+    kernel->rows(vecs, rows, d, o, l, out, d);
 }
 
 static void same_bits_everywhere(void)
 {
-    int64_t most = KERNEL_VECS * kernel->lanes;
-    size_t row = D * attn_dtype_bytes(dtype);
-    void *q = numbers(most * D), *k = numbers(N_K * D), *v = numbers(N_K * D);
-    void *whole = numbers(most * D), *part = numbers(most * D);
+    const struct sizes size = {77, 19, 32};
+    int64_t most = KERNEL_VECS * kernel->lanes, n = most * size.d;
+    size_t row = (size_t)size.d * attn_dtype_bytes(dtype);
+    void *q = numbers(n), *k = numbers(77 * 19), *v = numbers(77 * 19);
+    void *whole = numbers(n), *part = numbers(n);
+    double lse[48];
 
-    attend(KERNEL_VECS, most, q, k, v, whole);
+    attend(&size, KERNEL_VECS, most, q, k, v, whole, lse);
     for (int vecs = 1; vecs <= KERNEL_VECS; vecs++) {
         for (int64_t first = 0; first < most; first += 5) {
             int64_t left = most - first, w = vecs * kernel->lanes;
             int64_t rows = left < w ? left : w;
-            attend(vecs, rows, (char *)q + (size_t)first * row, k, v, part);
-            ck_assert_mem_eq(part, (char *)whole + (size_t)first * row,
-                             (size_t)rows * row);
+            size_t skip = (size_t)first * row;
+            attend(&size, vecs, rows, (char *)q + skip, k, v, part, lse);
+            ck_assert_mem_eq(part, (char *)whole + skip, (size_t)rows * row);
         }
     }
 }
@@ -371,6 +377,63 @@ static void same_bits_everywhere(void)
 START_TEST(a_query_has_the_same_bits_in_any_lane_of_any_block)
 {
     everywhere(same_bits_everywhere);
+}
+END_TEST
+
+/* The formula for row i: out [d]; returns lse. */
+static double formula(const struct sizes *size, const void *q, const void *k,
+                      const void *v, int64_t i, double *out)
+{
+    int64_t n = size->n_k, d = size->d;
+    double *s = constant(2 * n, 0), top = -INFINITY, sum = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        s[j] = 0;
+        for (int64_t c = 0; c < d; c++) {
+            s[j] += 0.125 * get(q, i * d + c) * get(k, j * d + c);
+        }
+        top = fmax(top, s[j]);
+    }
+    for (int64_t c = 0; c < d; c++) {
+        out[c] = 0;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        double e = exp(s[j] - top);
+        sum += e;
+        for (int64_t c = 0; c < d; c++) {
+            out[c] += e * get(v, j * d + c);
+        }
+    }
+    for (int64_t c = 0; c < d; c++) {
+        out[c] /= sum;
+    }
+    return top + log(sum);
+}
+
+static void accurate_everywhere(void)
+{
+    const struct sizes size = {4096, 64, 128};
+    int64_t w = kernel->lanes, d = size.d, n = size.n_k * d;
+    void *q = numbers(w * d), *k = numbers(n), *v = numbers(n);
+    void *out = numbers(w * d);
+    double least = dtype == ATTN_FLOAT32 ? 1e-6 : 1e-13;
+    double share = dtype == ATTN_FLOAT32 ? 1e-5 : 0;
+    double lse[16], expected[64];
+
+    attend(&size, 1, w, q, k, v, out, lse);
+    for (int64_t i = 0; i < w; i++) {
+        double x = formula(&size, q, k, v, i, expected);
+        near(lse[i], x, least + share * fabs(x));
+        for (int64_t c = 0; c < d; c++) {
+            near(get(out, i * d + c), expected[c],
+                 least + share * fabs(expected[c]));
+        }
+    }
+}
+
+START_TEST(attention_to_4096_keys_is_accurate)
+{
+    everywhere(accurate_everywhere);
 }
 END_TEST
 
@@ -403,6 +466,7 @@ int main(void)
         nan_and_infinity_spoil_their_own_lane_alone,
         hide_leaves_the_keys_from_low_to_high,
         a_query_has_the_same_bits_in_any_lane_of_any_block,
+        attention_to_4096_keys_is_accurate,
         init_takes_the_best_level,
         NULL,
     };
