@@ -2,8 +2,8 @@
 /*
  * row_body.h - the operations on a row, for one type.
  *
- * row_levels.c includes this twice, with `real`, the integer `whole` of its
- * size, NAME(x) and the numbers of exp. Loops are plain and branchless where
+ * row_levels.c includes this twice, with `real`, the unsigned `whole` of
+ * its size, NAME(x) and the numbers of exp. Loops are plain and branchless where
  * the compiler is to vectorise them; sums run in LANES fixed lanes, so that
  * their order does not depend on the CPU.
  */
@@ -45,9 +45,8 @@ static void NAME(fill)(void *x_, int64_t n, double value)
 /*
  * exp(x) = 2^k exp(r), x = k ln 2 + r, |r| <= ln 2 / 2. Adding and taking
  * away EXP_SHIFT rounds to a whole number, which then stands in the low bits
- * of the sum. x is 0 at most, or NaN; below EXP_LEAST the result is 0.
- * exp(r) - 1 comes from its series, so that it is exact to the last bits
- * also near 0. Sets *two_k = 2^k.
+ * of the sum. Returns exp(r) - 1 by its series, so that it is exact to the
+ * last bits also near 0, and sets *two_k = 2^k.
  */
 static inline real NAME(exp_parts)(real x, real *two_k)
 {
@@ -287,6 +286,5 @@ static const struct row_ops NAME(ops) = {
 #undef EXP_LN2_LOW
 #undef EXP_BIAS
 #undef EXP_MANTISSA
-#undef EXP_LEAST
 #undef EXP_SERIES
 #undef TANH_ONE

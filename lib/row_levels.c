@@ -24,7 +24,7 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 }
 
 #define real float
-#define whole int32_t
+#define whole uint32_t
 #define NAME(x) x##_f32
 #define LANES 16
 #define EXP_LOG2E 1.44269504f
@@ -33,7 +33,6 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 #define EXP_LN2_LOW (-2.12194440e-4f)
 #define EXP_BIAS 127
 #define EXP_MANTISSA 23
-#define EXP_LEAST (-87.33654f) /* 2^-126: below are subnormals */
 /* (exp(r) - 1 - r) / r^2 to the last bit for |r| <= ln 2 / 2 */
 #define EXP_SERIES(r) \
     (1 / 2.f + (r) * (1 / 6.f + (r) * (1 / 24.f + (r) * (1 / 120.f + \
@@ -42,7 +41,7 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 #include "row_body.h"
 
 #define real double
-#define whole int64_t
+#define whole uint64_t
 #define NAME(x) x##_f64
 #define LANES 8
 #define EXP_LOG2E 1.4426950408889634
@@ -51,7 +50,6 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 #define EXP_LN2_LOW 0x1.a39ef35793c76p-33
 #define EXP_BIAS 1023
 #define EXP_MANTISSA 52
-#define EXP_LEAST (-708.3964185322641)
 #define EXP_SERIES(r) \
     (1 / 2. + (r) * (1 / 6. + (r) * (1 / 24. + (r) * (1 / 120. + \
     (r) * (1 / 720. + (r) * (1 / 5040. + (r) * (1 / 40320. + \

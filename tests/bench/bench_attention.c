@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_attention.c - how long whole calls of the library take.
+ *
+ * Each shape is timed by turns with a product of two 1024 x 1024 matrices
+ * by the BLAS (or, for decoding, with a plain sum over the bytes of K and V)
+ * on one thread: medians of 7 and their ratio. Then what tiles that are not
+ * computed save. --json prints one object a line instead of a table;
+ * another argument is part of a case's name.
+ */
+#include "attention.h"
+
+#include <cblas.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { ROUNDS = 7, SIDE = 1024, MOST_THREADS = 2 };
+
+struct shape {
+    const char *name;
+    enum attn_dtype dtype;
+    int64_t H, G, n_q, n_k, d;
+    bool causal;
+    int64_t left; /* of the window */
+    unsigned returns;
+    int threads;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* On huge pages and touched: the first touch is not what is measured. */
+static void *memory(size_t bytes)
+{
+    size_t huge = (size_t)2 << 20, size = (bytes / huge + 1) * huge;
+    void *p = aligned_alloc(huge, size);
+    if (!p) {
+        perror("bench_attention");
+        exit(EXIT_FAILURE);
+    }
+    madvise(p, size, MADV_HUGEPAGE);
+    memset(p, 0, size);
+    return p;
+}
+
+/* ---------------------------------------------------------- the calls */
+
+struct call {
+    struct attn_input in;
+    struct attn_plan plan;
+    struct attn_output out;
+    struct attn_call call;
+    void *workspace[MOST_THREADS];
+};
+
+static void add_operand(struct attn_input *in, enum attn_in name,
+                        int64_t heads, int64_t n, int64_t d)
+{
+    int64_t count = heads * n * d;
+    char *data = memory((size_t)count * attn_dtype_bytes(in->dtype));
+    in->tensor[name] = (struct attn_tensor){data, 3, {heads, n, d}};
+    for (int64_t i = 0; i < count; i++) {
+        double x = (double)(rand() % 2001 - 1000) / 577; /* variance 1 */
+        if (in->dtype == ATTN_FLOAT64)
+            ((double *)(void *)data)[i] = x;
+        else
+            ((float *)(void *)data)[i] = (float)x;
+    }
+}
+
+static void open_call(struct call *c, const struct shape *s)
+{
+    struct attn_error error;
+    memset(c, 0, sizeof *c);
+    attn_input_init(&c->in);
+    c->in.dtype = s->dtype;
+    c->in.returns = s->returns;
+    c->in.causal = s->causal;
+    c->in.window_left = s->left ? s->left : ATTN_OPEN;
+    add_operand(&c->in, ATTN_Q, s->H, s->n_q, s->d);
+    add_operand(&c->in, ATTN_K, s->G, s->n_k, s->d);
+    add_operand(&c->in, ATTN_V, s->G, s->n_k, s->d);
+    if (attn_plan(&c->in, &c->plan, &error) != ATTN_OK) {
+        fprintf(stderr, "bench_attention: %s\n", error.text);
+        exit(EXIT_FAILURE);
+    }
+    for (int out = 0; out < ATTN_N_OUT; out++)
+        if (c->plan.output[out].rank)
+            c->out.data[out] = memory(c->plan.output_bytes[out]);
+    for (int i = 0; i < MOST_THREADS; i++)
+        c->workspace[i] = memory(c->plan.worker_bytes);
+    c->call = (struct attn_call){&c->in, &c->plan, &c->out,
+                                 memory(c->plan.shared_bytes)};
+}
+
+static void close_call(struct call *c)
+{
+    for (int name = ATTN_Q; name <= ATTN_V; name++)
+        free(c->in.tensor[name].data);
+    for (int out = 0; out < ATTN_N_OUT; out++)
+        free(c->out.data[out]);
+    for (int i = 0; i < MOST_THREADS; i++)
+        free(c->workspace[i]);
+    free(c->call.shared);
+}
+
+/* ------------------------------------------------------------ threads */
+
+static struct call *current; /* NULL: the helper ends */
+static int helping;          /* threads of the current call */
+static atomic_long next_task;
+static pthread_barrier_t begin, middle;
+
+static void run_phases(int thread)
+{
+    const struct attn_plan *plan = &current->plan;
+    for (int phase = 0; phase < plan->n_phases; phase++) {
+        long task;
+        while ((task = atomic_fetch_add(&next_task, 1)) < plan->tasks[phase]) {
+            int64_t resume = 0;
+            while (!attn_run_task(&current->call, phase, task,
+                                  current->workspace[thread], &resume))
+                ;
+        }
+        if (helping == 1) {
+            next_task = 0;
+            continue;
+        }
+        if (pthread_barrier_wait(&middle) == PTHREAD_BARRIER_SERIAL_THREAD)
+            next_task = 0;
+        pthread_barrier_wait(&middle);
+    }
+}
+
+static void *helper(void *unused)
+{
+    for (;;) {
+        pthread_barrier_wait(&begin);
+        if (!current)
+            return unused;
+        run_phases(1);
+        pthread_barrier_wait(&begin);
+    }
+}
+
+static void run_once(struct call *c, int threads)
+{
+    current = c;
+    helping = threads;
+    next_task = 0;
+    attn_begin(&c->call);
+    if (threads > 1)
+        pthread_barrier_wait(&begin);
+    run_phases(0);
+    if (threads > 1)
+        pthread_barrier_wait(&begin);
+    attn_end(&c->call);
+}
+
+static double time_of(struct call *c, int threads, int times)
+{
+    double start = now();
+    for (int i = 0; i < times; i++)
+        run_once(c, threads);
+    return (now() - start) / times;
+}
+
+/* ------------------------------------------------- what stands beside */
+
+static void *matrix[3];
+
+static double time_of_product(enum attn_dtype dtype)
+{
+    double start = now();
+    if (dtype == ATTN_FLOAT64)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE,
+                    SIDE, 1, matrix[0], SIDE, matrix[1], SIDE, 0, matrix[2],
+                    SIDE);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE,
+                    SIDE, 1, matrix[0], SIDE, matrix[1], SIDE, 0, matrix[2],
+                    SIDE);
+    return now() - start;
+}
+
+static volatile float total;
+
+static double time_of_sum(const struct call *c)
+{
+    typedef float many __attribute__((vector_size(64)));
+    double start = now();
+    for (int name = ATTN_K; name <= ATTN_V; name++) {
+        const struct attn_tensor *t = &c->in.tensor[name];
+        const many *x = t->data;
+        many sum[4] = {{0}};
+        for (int64_t i = 0; i + 4 <= attn_tensor_elements(t) / 16; i += 4)
+            for (int u = 0; u < 4; u++)
+                sum[u] += x[i + u];
+        for (int u = 0; u < 4; u++)
+            total = total + sum[u][0];
+    }
+    return now() - start;
+}
+
+/* ----------------------------------------------------------- measuring */
+
+static bool json;
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x)
+{
+    qsort(x, ROUNDS, sizeof *x, compare);
+    return x[ROUNDS / 2];
+}
+
+static double operations(const struct shape *s)
+{
+    return 4.0 * (double)s->H * (double)s->n_q * (double)s->n_k *
+           (double)s->d;
+}
+
+static void print(const struct shape *s, double seconds, double rate,
+                  const char *unit, double ratio)
+{
+    const char *type = s->dtype == ATTN_FLOAT64 ? "float64" : "float32";
+    printf(json ? "{\"name\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
+                  "\"H\": %ld, \"G\": %ld, \"n_q\": %ld, \"n_k\": %ld, "
+                  "\"d\": %ld, \"us\": %.2f, \"rate\": %.2f, "
+                  "\"unit\": \"%s\", \"ratio\": %.3f}\n"
+                : "%-9s %s %d  %3ld %3ld %6ld %8ld %4ld %12.1f us %7.1f %s "
+                  "%6.2f\n",
+           s->name, type, s->threads, (long)s->H, (long)s->G, (long)s->n_q,
+           (long)s->n_k, (long)s->d, seconds * 1e6, rate, unit, ratio);
+    fflush(stdout);
+}
+
+/* Against the product, or for one query against the sum. */
+static void measure(const struct shape *s)
+{
+    struct call c;
+    double got[ROUNDS], beside[ROUNDS];
+    bool decode = s->n_q == 1;
+    double bytes = 8.0 * (double)(s->G * s->n_k * s->d);
+    int times = 1 + (int)(decode ? 1e8 / bytes : 5e8 / operations(s));
+    open_call(&c, s);
+    run_once(&c, s->threads);
+    for (int i = 0; i < ROUNDS; i++) {
+        beside[i] = decode ? time_of_sum(&c) : time_of_product(s->dtype);
+        got[i] = time_of(&c, s->threads, times);
+    }
+    double seconds = median(got), other = median(beside);
+    double rate = operations(s) / seconds * 1e-9;
+    double product = 2.0 * SIDE * SIDE * SIDE / other * 1e-9;
+    if (decode)
+        print(s, seconds, bytes / seconds * 1e-9, "GB/s", other / seconds);
+    else
+        print(s, seconds, rate, "GF/s", rate / product);
+    close_call(&c);
+}
+
+/* Time of one shape as a part of the time of another. */
+static void relate(const struct shape *s, const struct shape *to)
+{
+    struct call c, whole;
+    double got[ROUNDS], beside[ROUNDS];
+    open_call(&c, s);
+    open_call(&whole, to);
+    for (int i = 0; i < ROUNDS; i++) {
+        beside[i] = time_of(&whole, to->threads, 1);
+        got[i] = time_of(&c, s->threads, 1);
+    }
+    double seconds = median(got);
+    print(s, seconds, operations(s) / seconds * 1e-9, "GF/s",
+          seconds / median(beside));
+    close_call(&c);
+    close_call(&whole);
+}
+
+#define OUTPUT ATTN_RETURN(ATTN_OUT_OUTPUT)
+#define BOTH (OUTPUT | ATTN_RETURN(ATTN_OUT_A))
+#define SQUARE(name, dtype, n, returns, threads) \
+    {name, dtype, 1, 1, n, n, 64, false, 0, returns, threads}
+
+static const struct shape shapes[] = {
+    SQUARE("square", ATTN_FLOAT32, 16, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 64, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 128, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 256, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 512, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 1024, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 2048, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 4096, OUTPUT, 1),
+    SQUARE("square", ATTN_FLOAT32, 64, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT32, 256, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT32, 512, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT32, 1024, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT32, 2048, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT32, 4096, OUTPUT, 2),
+    SQUARE("square", ATTN_FLOAT64, 1024, OUTPUT, 1),
+    SQUARE("with A", ATTN_FLOAT32, 256, BOTH, 1),
+    SQUARE("with A", ATTN_FLOAT32, 1024, BOTH, 1),
+    SQUARE("with A", ATTN_FLOAT32, 4096, BOTH, 1),
+    {"decode", ATTN_FLOAT32, 1, 1, 1, 4096, 64, false, 0, OUTPUT, 1},
+    {"decode", ATTN_FLOAT32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 1},
+    {"decode", ATTN_FLOAT32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 2},
+    {"decode", ATTN_FLOAT32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 1},
+    {"decode", ATTN_FLOAT32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 2},
+};
+
+static const struct shape relations[][2] = {
+    {{"causal", ATTN_FLOAT32, 1, 1, 4096, 4096, 64, true, 0, OUTPUT, 1},
+     SQUARE("", ATTN_FLOAT32, 4096, OUTPUT, 1)},
+    {{"window", ATTN_FLOAT32, 1, 1, 8192, 8192, 64, true, 256, OUTPUT, 1},
+     SQUARE("", ATTN_FLOAT32, 8192, OUTPUT, 1)},
+    {SQUARE("doubled", ATTN_FLOAT32, 8192, OUTPUT, 1),
+     SQUARE("", ATTN_FLOAT32, 4096, OUTPUT, 1)},
+};
+
+int main(int count, char **argument)
+{
+    const char *wanted = "";
+    pthread_t thread;
+    for (int i = 1; i < count; i++) {
+        if (!strcmp(argument[i], "--json"))
+            json = true;
+        else
+            wanted = argument[i];
+    }
+    attn_init();
+    for (int i = 0; i < 3; i++)
+        matrix[i] = memory(SIDE * SIDE * sizeof(double));
+    pthread_barrier_init(&begin, NULL, 2);
+    pthread_barrier_init(&middle, NULL, 2);
+    pthread_create(&thread, NULL, helper, NULL);
+    if (!json)
+        printf("%s, kernels %s\n%-9s %-7s %s  %3s %3s %6s %8s %4s %15s %12s "
+               "%6s\n", attn_blas_name(), attn_cpu_level(), "", "", "thr",
+               "H", "G", "n_q", "n_k", "d", "", "", "ratio");
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strstr(shapes[i].name, wanted))
+            measure(&shapes[i]);
+    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++)
+        if (strstr(relations[i][0].name, wanted))
+            relate(&relations[i][0], &relations[i][1]);
+    current = NULL;
+    pthread_barrier_wait(&begin);
+    pthread_join(thread, NULL);
+    return EXIT_SUCCESS;
+}
