@@ -27,6 +27,12 @@ static void teardown(void)
     trial_close(&u);
 }
 
+static void afresh(void)
+{
+    teardown();
+    setup();
+}
+
 /* The same two heads for both; all that hidden keys must not reach. */
 static void two_heads(void)
 {
@@ -87,9 +93,7 @@ START_TEST(a_hidden_key_may_hold_anything)
     const double poisons[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300};
     for (enum means means = 0; means < N_MEANS; means++)
         for (int i = 0; i < 5; i++) {
-            trial_close(&t);
-            trial_close(&u);
-            setup();
+            afresh();
             two_heads();
             hide_from_40(&t, means);
             hide_from_40(&u, means);
@@ -169,8 +173,7 @@ static void expect_all_empty(void)
 START_TEST(a_row_that_sees_nothing_is_zero)
 {
     for (enum means means = 0; means < N_MEANS; means++) {
-        trial_close(&t);
-        setup();
+        afresh();
         two_heads();
         trial_same(&t, ATTN_V, SHAPE(2, N_K, D_V), NAN);
         trial_same(&t, ATTN_SINKS, SHAPE(2), means % 2 ? NAN : 3);
