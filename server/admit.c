@@ -167,17 +167,13 @@ static enum problem admit_load(struct request *r)
 {
     if (receive_is_small(r))
         return PROBLEM_NONE;
-    if (watch_life() == LIFE_CLOSING)
-        fault_set(&r->fault, PROBLEM_DRAINING, NULL,
-                  "The service is about to end and takes no more work.");
-    else if (queue_full())
-        fault_set(&r->fault, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or "
-                  "are in work, as many as there may be (--queue).",
-                  (long long)config.queue);
-    else
+    if (queue_full())
+        return queue_refuse(r);
+    if (watch_life() != LIFE_CLOSING)
         return admit_memory(r);
-    r->fault.retry_after_s = queue_retry_after_s();
-    return r->fault.problem;
+    r->fault.retry_after_s = 1;
+    return fault_set(&r->fault, PROBLEM_DRAINING, NULL,
+                     "The service is about to end and takes no more work.");
 }
 
 enum problem admit(struct request *r)

@@ -181,10 +181,8 @@ static void to_queue(struct request *r, int64_t tasks)
     watch_add(r);
     if (queue_push(r, tasks))
         return;
-    fault_set(&r->fault, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or are "
-              "in work, as many as there may be (--queue).",
-              (long long)config.queue);
-    r->fault.retry_after_s = queue_retry_after_s();
+    if (atomic_load(&r->stop) == PROBLEM_NONE)
+        queue_refuse(r);
     listen_resume(r);
 }
 
@@ -205,6 +203,10 @@ static enum MHD_Result serve(struct request *r)
     guest_does(r->guest, GUEST_WAITS, r->mark_ns);
     if (r->fault.problem != PROBLEM_NONE || r->route->answer != NULL)
         return leave(r);
+    if (r->deadline_ns <= r->mark_ns) {
+        work_stop_request(r, PROBLEM_DEADLINE);
+        return leave(r);
+    }
     set_deadline(r);
     if (receive_is_small(r) && work_inline(r, &tasks))
         return leave(r);

@@ -30,7 +30,9 @@ void queue_open(int64_t bound, int lanes, void (*end)(struct request *r))
     queue.bound = bound;
     queue.lanes = lanes;
     queue.end = end;
+    queue.head = NULL;
     queue.closed = false;
+    queue.length = 0;
     queue.service_s = 0.0;
 }
 
@@ -373,6 +375,18 @@ int queue_retry_after_s(void)
     double seconds = queue.service_s * (double)queue.length;
     pthread_mutex_unlock(&queue.lock);
     return seconds < 1.0 ? 1 : seconds > 60.0 ? 60 : (int)(seconds + 0.5);
+}
+
+enum problem queue_refuse(struct request *r)
+{
+    struct fault *f = &r->fault;
+
+    fault_set(f, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or are in work, "
+              "as many as there may be (--queue).", (long long)queue.bound);
+    f->has_limit = true;
+    f->limit = (double)queue.bound;
+    f->retry_after_s = queue_retry_after_s();
+    return f->problem;
 }
 
 void queue_close(void)

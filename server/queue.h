@@ -25,7 +25,7 @@ struct job {
     bool finished;       /* result of the task; false: wants to go on */
 };
 
-/* prepare: as work_prepare(); end: hands a request back. */
+/* Begins anew, empty. end: hands a request back. */
 void queue_open(int64_t bound, int lanes, void (*end)(struct request *r));
 
 /* Puts r in; tasks: of a batch that is prepared already, else 0. False: full
@@ -65,6 +65,9 @@ bool queue_full(void);
 
 /* Seconds until a new request would probably be served, at least 1. */
 int queue_retry_after_s(void);
+
+/* Sets r's fault to the full queue. */
+enum problem queue_refuse(struct request *r);
 
 /* No more are taken in; queue_next() returns false when the ring is empty. */
 void queue_close(void);

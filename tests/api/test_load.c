@@ -172,6 +172,24 @@ START_TEST(deadline_passes_on_time_beside_others)
 }
 END_TEST
 
+/* When the body is complete its time is over already. */
+START_TEST(deadline_passes_in_the_upload)
+{
+    char text[4096];
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Request-Timeout: 0.05\r\nContent-Length: 40000\r\n"
+                      "\r\n"));
+    daemon_rest(0.1);
+    memset(text, ' ', sizeof text);
+    for (int i = 0; i < 10; i++)
+        ck_assert(raw_send(fd, text, 4000));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 504);
+    close(fd);
+}
+END_TEST
+
 START_TEST(deadline_that_holds_changes_nothing)
 {
     const char *headers[] = { "Request-Timeout: 30", NULL };
@@ -219,6 +237,7 @@ int main(void)
         full_queue_is_503_with_retry_after_and_stays_ready,
         deadline_passes_in_the_work,
         deadline_passes_on_time_beside_others,
+        deadline_passes_in_the_upload,
         deadline_that_holds_changes_nothing,
         slow_reader_costs_no_worker,
         NULL
