@@ -64,6 +64,7 @@ void forward_open(struct forward *f, const struct attn_call *call)
         .plan = call->plan,
         .layout = plan_layout(call->plan),
         .kernel = attn_kernel(in->dtype),
+        .hold = plan_layout(call->plan)->lines ? &hold_lines : &hold_lanes,
         .row = row_ops(in->dtype),
         .size = (int64_t)attn_dtype_bytes(in->dtype),
         .scale = scale_of(in, call->plan),
@@ -102,6 +103,13 @@ static void *carve(struct carver *c, int64_t count, int64_t size)
     return at;
 }
 
+/* The kernels of a line write up to the next multiple of a vector. */
+static int64_t line_of(const struct attn_input *in, int64_t keys)
+{
+    int64_t lanes = attn_kernel(in->dtype)->lanes;
+    return size_mul(size_ceil(keys, lanes), lanes);
+}
+
 int64_t block_lay_out(struct block *blk, const struct attn_input *in,
                       const struct attn_plan *plan, char *memory)
 {
@@ -125,11 +133,12 @@ int64_t block_lay_out(struct block *blk, const struct attn_input *in,
     blk->weighted = carve(&c, w, sizeof(double));
     blk->q = carve(&c, size_mul(width, w), size);
     blk->o = carve(&c, size_mul(plan->d_v, w), size);
-    blk->lines = carve(&c, size_mul(longest, w), size);
+    blk->spare = carve(&c, size_mul(longest, w), size);
     blk->v = carve(&c, size_mul(l->columns, plan->d_v), size);
     blk->map = carve(&c, l->columns * w, 1);
     if (!writes_a(in)) {
-        blk->s = carve(&c, l->columns * w, size);
+        blk->line = line_of(in, l->columns);
+        blk->s = carve(&c, blk->line * w, size);
         return c.used;
     }
     /* the hull and the cache may end within a tile */
@@ -137,7 +146,8 @@ int64_t block_lay_out(struct block *blk, const struct attn_input *in,
     blk->piece_key = carve(&c, pieces, sizeof(int64_t));
     blk->piece_columns = carve(&c, pieces, sizeof(int64_t));
     blk->piece_m = carve(&c, size_mul(pieces, w), size);
-    blk->s = carve(&c, size_mul(l->range_keys, w), size);
+    blk->line = line_of(in, l->range_keys);
+    blk->s = carve(&c, size_mul(blk->line, w), size);
     return c.used;
 }
 
@@ -175,7 +185,7 @@ void block_open_rows(const struct forward *f, struct block *blk, int64_t rows)
     *blk = (struct block){.b = rows / l->row_blocks / l->groups};
     block_lay_out(blk, f->in, p, (char *)blk);
     blk->vecs = (int)(vectors_before(l, k + 1) - before);
-    blk->lanes = blk->vecs * f->kernel->lanes;
+    blk->lanes = l->lines ? l->lanes : blk->vecs * f->kernel->lanes;
     blk->h = group * l->stack;
     blk->g = blk->h / (p->H / p->G);
     blk->i = before * f->kernel->lanes;
@@ -193,24 +203,6 @@ void block_open_rows(const struct forward *f, struct block *blk, int64_t rows)
     f->row->fill(blk->o, blk->lanes * p->d_v, 0);
 }
 
-static void take_queries(const struct forward *f, struct block *blk)
-{
-    const void *from = view_at(&f->q, blk->b, blk->h, blk->i);
-    int64_t row = f->q.row;
-    if (f->layout->stack > 1) { /* of several heads: first together */
-        for (int64_t r = 0; r < blk->rows && f->width; r++)
-            memcpy(real_at(blk->lines, r * f->width, f->size),
-                   view_at(&f->q, blk->b, block_head(blk, r),
-                           block_query(blk, r)),
-                   (size_t)(f->width * f->size));
-        from = blk->lines;
-        row = f->width;
-    }
-    if (f->in->tensor[ATTN_V_A].rank)
-        return;
-    f->kernel->columns(blk->vecs, blk->rows, f->width, from, row, blk->q);
-}
-
 void block_open(const struct forward *f, struct block *blk, int64_t task)
 {
     const struct plan_layout *l = f->layout;
@@ -221,7 +213,17 @@ void block_open(const struct forward *f, struct block *blk, int64_t task)
     blk->range.end = size_min(blk->range.begin + l->range_keys, f->plan->n_k);
     blk->key = blk->range.begin;
     blk->hull = visible_hull(f->in, f->plan, blk->b, blk->i, blk->queries);
-    take_queries(f, blk);
+    if (!f->in->tensor[ATTN_V_A].rank)
+        f->hold->take(f, blk);
+}
+
+void *block_key(const struct forward *f, const struct block *blk,
+                const struct view v[2], int64_t key, int64_t *row)
+{
+    int64_t past = f->plan->n_past;
+    const struct view *part = &v[key >= past];
+    *row = part->row;
+    return view_at(part, blk->b, blk->g, key >= past ? key - past : key);
 }
 
 int64_t block_row_index(const struct forward *f, const struct block *blk,

@@ -28,6 +28,22 @@ static int64_t border(int64_t best, int64_t key, int64_t candidate)
     return candidate > key && candidate < best ? candidate : best;
 }
 
+/* Where its S is. With A, P stays: it begins where the tile does among the
+ * keys of the range. */
+static void place_tile(const struct forward *f, const struct block *blk,
+                       struct tile *t)
+{
+    int64_t before = f->a ? t->key % f->layout->range_keys : 0;
+    t->rows = blk->spare;
+    t->row = t->columns;
+    t->s = real_at(blk->s, before * (f->layout->lines ? 1 : blk->lanes),
+                   f->size);
+    if (f->layout->lines) {
+        t->rows = t->s;
+        t->row = blk->line;
+    }
+}
+
 /* The next tile, or false. Borders: multiples of columns, the hull, the end
  * of the cache. What is beyond the hull is visited only to be shown. */
 static bool next_tile(const struct forward *f, struct block *blk,
@@ -49,11 +65,8 @@ static bool next_tile(const struct forward *f, struct block *blk,
     next = border(next, blk->key, f->plan->n_past);
     t->key = blk->key;
     t->columns = next - blk->key;
-    t->s = blk->s;
-    if (f->a) /* P stays: it begins where the tile does in the range */
-        t->s = real_at(blk->s, t->key % f->layout->range_keys * blk->lanes,
-                       f->size);
     blk->key = next;
+    place_tile(f, blk, t);
     return true;
 }
 
@@ -95,26 +108,6 @@ static void run_tile(const struct forward *f, struct block *blk,
 
 /* ------------------------------------------------------------------ end */
 
-static void write_output(const struct forward *f, struct block *blk)
-{
-    int64_t d_v = f->plan->d_v;
-    if (!f->wants_output)
-        return;
-    if (f->layout->stack == 1) {
-        f->kernel->rows(blk->vecs, blk->rows, d_v, blk->o, blk->factor,
-                        view_at(&f->mixed, blk->b, blk->h, blk->i),
-                        f->mixed.row);
-        return;
-    }
-    f->kernel->rows(blk->vecs, blk->rows, d_v, blk->o, blk->factor,
-                    blk->lines, d_v);
-    for (int64_t r = 0; r < blk->rows && d_v; r++)
-        memcpy(view_at(&f->mixed, blk->b, block_head(blk, r),
-                       block_query(blk, r)),
-               real_at(blk->lines, r * d_v, f->size),
-               (size_t)(d_v * f->size));
-}
-
 static char *partial_of(const struct forward *f, int64_t task)
 {
     char *shared = f->call->shared;
@@ -144,7 +137,8 @@ static void close_tiles(const struct forward *f, struct block *blk)
         return;
     }
     softmax_close(f, blk);
-    write_output(f, blk);
+    if (f->wants_output)
+        f->hold->output(f, blk);
 }
 
 /* turned = exp(m_then - m) factor: what a piece is short of being A. */
@@ -180,16 +174,14 @@ static bool write_weights(const struct forward *f, struct block *blk)
 {
     if (blk->piece >= blk->n_pieces)
         return false;
-    int64_t piece = blk->piece++, key = blk->piece_key[piece];
-    const struct tile t = {.key = key, .columns = blk->piece_columns[piece]};
+    int64_t piece = blk->piece++;
+    struct tile t = {.key = blk->piece_key[piece],
+                     .columns = blk->piece_columns[piece]};
+    place_tile(f, blk, &t);
     for (int64_t r = 0; r < blk->lanes; r++)
         turn_factor(f, blk, r, real_get(blk->piece_m, piece * blk->lanes + r,
                                         f->size));
-    f->kernel->rows(blk->vecs, blk->rows, t.columns,
-                    real_at(blk->s, key % f->layout->range_keys * blk->lanes,
-                            f->size),
-                    blk->turned, block_row(f, blk, f->a, 0, key),
-                    f->plan->n_k);
+    f->hold->weights(f, blk, &t);
     clear_hidden(f, blk, t);
     return true;
 }
@@ -242,7 +234,8 @@ static void merge_ranges(const struct forward *f, struct block *blk,
         softmax_merge(f, blk, &p);
     }
     softmax_close(f, blk);
-    write_output(f, blk);
+    if (f->wants_output)
+        f->hold->output(f, blk);
 }
 
 /* The ranges are to MERGE what pieces are to ATTEND, but in A already. */

@@ -19,6 +19,50 @@
 #include "row.h"
 #include "visible.h"
 
+struct forward;
+struct block;
+struct tile;
+
+/*
+ * Two ways to hold a tile: on its side, a row in each lane of the kernels
+ * (hold_lanes.c), or line by line, for the few rows that decoding has
+ * (hold_lines.c). P is what S has become.
+ */
+struct hold {
+    /* q = the block's rows of Q */
+    void (*take)(const struct forward *, struct block *);
+    /* S = scale Q K^T, k's rows being k_row elements apart */
+    void (*scores)(const struct forward *, struct block *,
+                   const struct tile *, const void *k, int64_t k_row,
+                   double scale);
+    /* S = -Infinity outside of the rows' low and high */
+    void (*hide)(const struct forward *, struct block *, const struct tile *);
+    /* S row by row as the tile's `rows`, and back from there */
+    void (*to_rows)(const struct forward *, struct block *,
+                    const struct tile *);
+    void (*from_rows)(const struct forward *, struct block *,
+                      const struct tile *);
+    /* S to P, and m, l, alpha */
+    void (*softmax)(const struct forward *, struct block *,
+                    const struct tile *);
+    /* O = O alpha + P V */
+    void (*mix)(const struct forward *, struct block *, const struct tile *,
+                const void *v, int64_t v_row);
+    /* O of row r += P of row r and key j times v, where v is not finite */
+    void (*mix_spoilt)(const struct forward *, struct block *,
+                       const struct tile *, int64_t r, int64_t j,
+                       const void *v);
+    /* O = O alpha + o turned */
+    void (*merge)(const struct forward *, struct block *, const void *o);
+    /* output = O factor */
+    void (*output)(const struct forward *, struct block *);
+    /* A = P turned */
+    void (*weights)(const struct forward *, struct block *,
+                    const struct tile *);
+};
+
+extern const struct hold hold_lanes, hold_lines;
+
 /* One call, as its tiles see it: constant while a task runs. */
 struct forward {
     const struct attn_call *call;
@@ -26,6 +70,7 @@ struct forward {
     const struct attn_plan *plan;
     const struct plan_layout *layout;
     const struct kernel *kernel;
+    const struct hold *hold;
     const struct row_ops *row;
     int64_t size;              /* bytes of a number */
     int64_t width;             /* of what is compared: d_k, or a */
@@ -52,10 +97,8 @@ enum block_stage { BLOCK_TILES, BLOCK_WEIGHTS };
 
 /*
  * A block of rows at work, at the head of a workspace. Row r is query
- * i + r % queries of head h + r / queries.
- *
- * The kernels want a tile on its side, [keys][W], a row in each of the W
- * lanes (kernel.h). Options are applied to rows, in `lines`.
+ * i + r % queries of head h + r / queries. W is the number of lanes where
+ * tiles are held in lanes, where they are held in lines the number of rows.
  */
 struct block {
     enum block_stage stage;
@@ -63,19 +106,21 @@ struct block {
     int64_t b, g, h, i, queries, rows;
     int vecs;
     int64_t lanes;            /* W */
+    int64_t line;             /* elements from one line of s to the next */
     struct interval range;    /* its keys */
     struct interval hull;     /* those that some row may see */
     int64_t key;              /* where the next tile begins */
     struct tally *tally;      /* in shared memory */
 
-    char *q;                  /* [width, W] */
-    char *s;                  /* [columns, W] S, then P; with A all tiles */
-    char *o;                  /* [d_v, W] */
+    char *q;                  /* [width, W], in lines [W, width] */
+    char *s;                  /* [columns, W], in lines [W, line]: S, then P;
+                                 with A of all tiles */
+    char *o;                  /* [d_v, W], in lines [W, d_v] */
     char *m, *l;              /* [W] running maximum and sum */
     char *alpha;              /* [W] exp(m before - m) */
     char *factor;             /* [W] what makes O to output */
     char *turned;             /* [W] the same for a piece of A */
-    char *lines;              /* [W, columns] S row by row */
+    char *spare;              /* [W, columns] room for some of it by rows */
     char *v;                  /* [columns, d_v] V without its NaN */
     unsigned char *map;       /* [W, columns] 1: visible */
     int64_t *low, *high;      /* [W] interval within the tile */
@@ -91,7 +136,7 @@ struct block {
 struct partial {
     int64_t *seen;                      /* [W] */
     double *m, *l, *sum, *weighted;     /* [W] */
-    char *o;                            /* [d_v, W] */
+    char *o;                            /* like the block's */
 };
 
 enum tile_kind { TILE_HIDDEN, TILE_MIXED, TILE_VISIBLE };
@@ -100,6 +145,8 @@ struct tile {
     int64_t key, columns;
     enum tile_kind kind; /* MIXED: block's map, or low and high, say which */
     char *s;             /* its part of the block's s */
+    char *rows;          /* [W, columns] the same by rows... */
+    int64_t row;         /* ... and the elements from one to the next */
 };
 
 /* ------------------------------------------------- block.c: whose rows */
@@ -128,6 +175,10 @@ static inline int64_t block_query(const struct block *blk, int64_t r)
     return blk->i + r % blk->queries;
 }
 
+/* Where row `key` of K or V lies; those of a tile follow by *row elements. */
+void *block_key(const struct forward *f, const struct block *blk,
+                const struct view v[2], int64_t key, int64_t *row);
+
 /* Index of row r in a tensor [B, H, n_q], where a block's rows follow each
  * other; and where it has `key` in one [B, H, n_q, n_k]. */
 int64_t block_row_index(const struct forward *f, const struct block *blk,
@@ -151,9 +202,6 @@ void score_tile(const struct forward *f, struct block *blk,
 /* mix.c: O = O alpha + P V, hidden keys left out. */
 void mix_tile(const struct forward *f, struct block *blk,
               const struct tile *t);
-/* Where row `key` of K or V lies; those of a tile follow by *row. */
-void *mix_row(const struct forward *f, const struct block *blk,
-              const struct view v[2], int64_t key, int64_t *row);
 
 /* softmax.c: one step of the running softmax, S to P in place. */
 void softmax_tile(const struct forward *f, struct block *blk,

@@ -201,6 +201,7 @@ enum {
     COLUMNS = 128,       /* of a tile: with its S it fits the first cache */
     RANGE_KEYS = 8192,   /* of a task, where there are few blocks of rows */
     FEW_BLOCKS = 16,
+    FEW_ROWS = 4,        /* lines pay for up to a quarter of a vector's */
     MOST_WORK = 20000000 /* operations of a tile, half a millisecond */
 };
 
@@ -223,6 +224,10 @@ static void choose_blocks(struct making *m)
     l->vectors = size_ceil(p->n_q * l->stack, lanes);
     l->row_blocks = size_ceil(l->vectors, vecs);
     l->lanes = size_min(l->lanes, l->vectors * lanes);
+    if (p->n_q * l->stack <= size_max(lanes / FEW_ROWS, 1)) {
+        l->lines = 1;
+        l->lanes = p->n_q * l->stack;
+    }
     l->columns = COLUMNS;
     while (l->columns > 1 &&
            size_mul(l->lanes * l->columns, l->pair_cost) > MOST_WORK)

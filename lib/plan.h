@@ -47,6 +47,7 @@ struct __attribute__((may_alias)) plan_layout {
      * out among `row_blocks`, at most `lanes` rows for each. Its keys are
      * cut in ranges, they in tiles of `columns`. */
     int64_t vectors, lanes, columns, stack, row_blocks, groups;
+    int64_t lines; /* 1: tiles are held line by line */
     int64_t ranges, range_keys;
     int64_t pair_cost; /* operations for one query and one key: for borders */
     int64_t step_cost; /* with what is done only since it is returned */

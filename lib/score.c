@@ -7,8 +7,8 @@
  *     S_masked     = S_softcapped + bias + alibi          hidden: -Infinity
  *
  * Each is shown where it was asked for, at hidden places too. Where nothing
- * but intervals of keys is hidden and no stage is asked for, the kernels do
- * the same to the tile on its side.
+ * but intervals of keys is hidden and no stage is asked for, the tile stays as
+ * the kernels hold it.
  */
 #include <math.h>
 #include <string.h>
@@ -22,10 +22,9 @@ static const unsigned char *map_of(const struct block *blk,
     return t->kind == TILE_MIXED ? blk->map + r * t->columns : NULL;
 }
 
-static void *row_of(const struct forward *f, const struct block *blk,
-                    const struct tile *t, int64_t r)
+static void *row_of(const struct forward *f, const struct tile *t, int64_t r)
 {
-    return real_at(blk->lines, r * t->columns, f->size);
+    return real_at(t->rows, r * t->row, f->size);
 }
 
 static void show(const struct forward *f, const struct block *blk,
@@ -35,7 +34,7 @@ static void show(const struct forward *f, const struct block *blk,
     if (!(f->in->returns & ATTN_RETURN(stage)))
         return;
     for (int64_t r = 0; r < blk->rows; r++)
-        memcpy(block_row(f, blk, all, r, t->key), row_of(f, blk, t, r),
+        memcpy(block_row(f, blk, all, r, t->key), row_of(f, t, r),
                (size_t)(t->columns * f->size));
 }
 
@@ -45,7 +44,7 @@ static void count(const struct forward *f, const struct block *blk,
     if (!f->wants_stats || t->kind == TILE_HIDDEN)
         return;
     for (int64_t r = 0; r < blk->rows; r++)
-        f->row->moments(row_of(f, blk, t, r), t->columns, map_of(blk, t, r),
+        f->row->moments(row_of(f, t, r), t->columns, map_of(blk, t, r),
                         sum);
 }
 
@@ -53,7 +52,7 @@ static void add_bias(const struct forward *f, const struct block *blk,
                      const struct tile *t, int64_t r)
 {
     if (f->bias.data)
-        f->row->add(row_of(f, blk, t, r), t->columns,
+        f->row->add(row_of(f, t, r), t->columns,
                     grid_at(&f->bias, blk->b, block_head(blk, r),
                             block_query(blk, r), t->key),
                     f->bias.key);
@@ -66,7 +65,7 @@ static void add_alibi(const struct forward *f, const struct block *blk,
     if (!slopes->rank)
         return;
     int64_t p = visible_position(f->in, f->plan, blk->b, block_query(blk, r));
-    f->row->alibi(row_of(f, blk, t, r), t->columns,
+    f->row->alibi(row_of(f, t, r), t->columns,
                   real_get(slopes->data, block_head(blk, r), f->size),
                   (double)p - (double)t->key);
 }
@@ -74,7 +73,7 @@ static void add_alibi(const struct forward *f, const struct block *blk,
 static void hide(const struct forward *f, const struct block *blk,
                  const struct tile *t, int64_t r)
 {
-    void *s = row_of(f, blk, t, r);
+    void *s = row_of(f, t, r);
     if (t->kind == TILE_MIXED)
         f->row->hide(s, t->columns, map_of(blk, t, r));
     if (t->kind == TILE_HIDDEN)
@@ -89,12 +88,12 @@ static void score_rows(const struct forward *f, struct block *blk,
     count(f, blk, t, &blk->tally->s);
 
     for (int64_t r = 0; r < blk->rows; r++)
-        f->row->scale(row_of(f, blk, t, r), t->columns, f->scale);
+        f->row->scale(row_of(f, t, r), t->columns, f->scale);
     show(f, blk, t, ATTN_OUT_S_SCALED);
     count(f, blk, t, &blk->tally->s_scaled);
 
     for (int64_t r = 0; r < blk->rows && f->in->softcap > 0; r++)
-        f->row->softcap(row_of(f, blk, t, r), t->columns, f->in->softcap);
+        f->row->softcap(row_of(f, t, r), t->columns, f->in->softcap);
     show(f, blk, t, ATTN_OUT_S_SOFTCAPPED);
 
     for (int64_t r = 0; r < blk->rows; r++) {
@@ -107,46 +106,33 @@ static void score_rows(const struct forward *f, struct block *blk,
 
 /* S = v_a . tanh(Q W_a + K U_a), made in rows */
 static void additive_scores(const struct forward *f, struct block *blk,
-                            const struct tile *t)
+                            const struct tile *t, const void *k, int64_t k_row)
 {
     const void *v_a = f->in->tensor[ATTN_V_A].data;
-    int64_t row;
-    const void *k = mix_row(f, blk, f->k, t->key, &row);
     for (int64_t r = 0; r < blk->rows; r++)
-        f->row->additive(row_of(f, blk, t, r), t->columns,
+        f->row->additive(row_of(f, t, r), t->columns,
                          view_at(&f->q, blk->b, block_head(blk, r),
                                  block_query(blk, r)),
-                         k, row, v_a, f->width);
-}
-
-/* S = Q K^T, times `scale`, on its side */
-static void dot_scores(const struct forward *f, struct block *blk,
-                       const struct tile *t, double scale)
-{
-    int64_t row;
-    const void *k = mix_row(f, blk, f->k, t->key, &row);
-    f->kernel->scores(blk->vecs, t->columns, f->width, blk->q, k, row, scale,
-                      t->s);
+                         k, k_row, v_a, f->width);
 }
 
 void score_tile(const struct forward *f, struct block *blk,
                 const struct tile *t)
 {
+    int64_t k_row;
+    const void *k = block_key(f, blk, f->k, t->key, &k_row);
     if (!f->by_rows) {
-        dot_scores(f, blk, t, f->scale);
+        f->hold->scores(f, blk, t, k, k_row, f->scale);
         if (t->kind == TILE_MIXED)
-            f->kernel->hide(blk->vecs, t->columns, blk->low, blk->high, t->s);
+            f->hold->hide(f, blk, t);
         return;
     }
     if (f->in->tensor[ATTN_V_A].rank) {
-        additive_scores(f, blk, t);
+        additive_scores(f, blk, t, k, k_row);
     } else {
-        dot_scores(f, blk, t, 1);
-        f->row->fill(blk->turned, blk->lanes, 1);
-        f->kernel->rows(blk->vecs, blk->rows, t->columns, t->s, blk->turned,
-                        blk->lines, t->columns);
+        f->hold->scores(f, blk, t, k, k_row, 1);
+        f->hold->to_rows(f, blk, t);
     }
     score_rows(f, blk, t);
-    f->kernel->columns(blk->vecs, blk->rows, t->columns, blk->lines,
-                       t->columns, t->s);
+    f->hold->from_rows(f, blk, t);
 }

@@ -35,7 +35,7 @@ static void count_entropy(const struct forward *f, struct block *blk,
                           const struct tile *t)
 {
     for (int64_t r = 0; r < blk->rows; r++) {
-        const void *s = real_at(blk->lines, r * t->columns, f->size);
+        const void *s = real_at(t->rows, r * t->row, f->size);
         double then = real_get(blk->m, r, f->size);
         double m = fmax(then, f->row->max(s, t->columns));
         turn_entropy(blk, r, then, m);
@@ -51,8 +51,7 @@ void softmax_tile(const struct forward *f, struct block *blk,
 {
     if (f->wants_stats)
         count_entropy(f, blk, t);
-    f->kernel->softmax(blk->vecs, t->columns, t->s, blk->m, blk->l,
-                       blk->alpha);
+    f->hold->softmax(f, blk, t);
 }
 
 /* ------------------------------------------------------------- the end */
@@ -137,9 +136,5 @@ void softmax_merge(const struct forward *f, struct block *blk,
 {
     for (int64_t r = 0; r < blk->lanes; r++)
         merge_row(f, blk, r, p);
-    for (int64_t c = 0; c < f->plan->d_v; c++)
-        f->row->combine_lanes(real_at(blk->o, c * blk->lanes, f->size),
-                              blk->alpha,
-                              real_at(p->o, c * blk->lanes, f->size),
-                              blk->turned, blk->lanes);
+    f->hold->merge(f, blk, p->o);
 }
