@@ -98,8 +98,8 @@ void guest_leave(struct guest *g)
 {
     hold(g);
     atomic_store(&g->doing, GUEST_ABSENT);
-    release(g);
     atomic_fetch_sub(&house.visitors[g->bucket], 1);
+    release(g);
     atomic_fetch_sub(&house.count, 1);
     metrics_add(METRIC_CONNECTIONS, 0, -1);
 }

@@ -350,14 +350,36 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
 
 /* ----------------------------------------------------------- open and shut */
 
+/* Descriptors that are no connections of everybody: files, the library's own,
+ * and the reserve for probes. */
+static int64_t reserved_descriptors(void)
+{
+    return 32 + config.io_threads * 4;
+}
+
+static bool open_house(void)
+{
+    int64_t descriptors = socket_raise_descriptors();
+    int64_t reserve = reserved_descriptors();
+
+    door.limit = descriptors - reserve > 8 ? descriptors - reserve : 8;
+    if (config.connections > 0 && config.connections < door.limit)
+        door.limit = config.connections;
+    return guest_open(descriptors, door.limit);
+}
+
 int listen_open(char *error, size_t size)
 {
     int status = socket_listen(config.host, (int)config.port, &door.fd,
                                error, size);
 
-    if (status == 0)
-        socket_url(door.fd, config.host, door.url, sizeof door.url);
-    return status;
+    if (status != 0)
+        return status;
+    socket_url(door.fd, config.host, door.url, sizeof door.url);
+    if (open_house())
+        return 0;
+    snprintf(error, size, "no memory for the connections");
+    return EXIT_FAILED;
 }
 
 const char *listen_url(void)
@@ -372,18 +394,8 @@ const char *listen_library(void)
 
 int listen_start(char *error, size_t size)
 {
-    int64_t descriptors = socket_raise_descriptors();
-    int64_t reserve = 32 + config.io_threads * 4;
-    int64_t most = descriptors > 2 * reserve ? descriptors - reserve : reserve;
+    int64_t most = door.limit + reserved_descriptors() / 2;
 
-    if (config.connections > 0 && config.connections + reserve / 2 < most)
-        most = config.connections + reserve / 2;
-    door.limit = most - reserve / 2;
-    if (!guest_open(descriptors, door.limit)) {
-        snprintf(error, size, "no memory for %lld connections",
-                 (long long)descriptors);
-        return EXIT_FAILED;
-    }
     door.daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
         0, NULL, NULL, on_request, NULL,

@@ -109,15 +109,16 @@ static void start_computing(void)
 /* 0, or an exit status with one line in `error`. */
 static int start_serving(char *error, size_t size)
 {
-    int status = listen_start(error, size);
+    int status;
 
-    if (status != 0)
-        return status;
     if (work_start(threads.threads) != 0 && work_lanes() == 0) {
         snprintf(error, size, "cannot start a single worker thread");
         return EXIT_FAILED;
     }
     gather_facts();
+    status = listen_start(error, size);
+    if (status != 0)
+        return status;
     log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, %s, %s",
               threads.reason, attn_blas_name(), attn_cpu_level());
     fprintf(stderr, "listening on %s\n", listen_url());

@@ -252,7 +252,7 @@ bool queue_next(struct job *job)
     return got;
 }
 
-/* ---------------------------------------------------- putting in, taking out */
+/* ------------------------------------------------ putting in, taking out */
 
 static uint64_t lanes_mask(void)
 {
