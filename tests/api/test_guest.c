@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_guest.c - slow and silent peers, and too many of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "daemon.h"
+#include "http.h"
+#include "metric.h"
+#include "raw.h"
+#include "suite.h"
+
+static struct daemon d;
+
+static void start(const char *const *arguments)
+{
+    daemon_start(&d, arguments);
+}
+
+static void begin_upload(int fd)
+{
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 100000\r\n\r\n{\"Q\":"));
+}
+
+START_TEST(body_that_stops_is_408)
+{
+    const char *arguments[] = { "--min-rate-after", "0.5", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+    double from = daemon_clock();
+
+    begin_upload(fd);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 408);
+    ck_assert_ptr_nonnull(strstr(text, "body_stalled"));
+    ck_assert_double_ge(daemon_clock() - from, 0.45);
+    ck_assert_double_lt(daemon_clock() - from, 2.0);
+    ck_assert(raw_closed(fd, 2));
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(body_that_trickles_is_408)
+{
+    const char *arguments[] = { "--min-rate-after", "0.5", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    begin_upload(fd);
+    for (int i = 0; i < 10 && raw_say(fd, " "); i++)
+        daemon_rest(0.1);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 408);
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(body_at_the_least_rate_is_read)
+{
+    const char *arguments[] = { "--min-rate-after", "0.3", "--min-rate",
+                                "100", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    snprintf(text, sizeof text, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+             "Content-Length: %zu\r\n\r\n", strlen(CALL_EXAMPLE));
+    ck_assert(raw_say(fd, text));
+    for (const char *c = CALL_EXAMPLE; *c != '\0'; c++) {
+        ck_assert(raw_send(fd, c, 1));
+        daemon_rest(0.005);
+    }
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(silent_connection_is_closed_after_the_header_timeout)
+{
+    const char *arguments[] = { "--header-timeout", "0.5", NULL };
+
+    start(arguments);
+    int silent = raw_open(d.port), slow = raw_open(d.port);
+
+    ck_assert(raw_say(slow, "POST /attention HTTP/1.1\r\nHo"));
+    ck_assert(raw_closed(silent, 3));
+    ck_assert(raw_closed(slow, 3));
+    close(silent);
+    close(slow);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(kept_connection_is_closed_after_the_idle_timeout_only)
+{
+    const char *arguments[] = { "--header-timeout", "0.3", "--idle-timeout",
+                                "2", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, "", CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    daemon_rest(1.0);
+    ck_assert(raw_post(fd, "", CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    ck_assert(raw_closed(fd, 5));
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(reader_that_stops_is_cut)
+{
+    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
+    char *large = call_json(2500, 8, ""), text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, "", large));
+    ck_assert(metric_reaches(d.port, "attention_cancelled_total{"
+                             "reason=\"gone_in_reply\"}", 1, 10));
+    ck_assert_double_eq(metric(d.port, "attention_queue_depth"), 0);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 0);
+    close(fd);
+    free(large);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(connections_above_the_limit_get_503_but_health)
+{
+    const char *arguments[] = { "--connections", "5", NULL };
+    char text[4096];
+    int fd[7];
+
+    start(arguments);
+    for (int i = 0; i < 7; i++) {
+        fd[i] = raw_open(d.port);
+        ck_assert(raw_post(fd[i], "", CALL_EXAMPLE));
+        int status = raw_reply(fd[i], text, sizeof text, 5);
+        ck_assert_msg(status == (i < 5 ? 200 : 503), "%d: %d", i, status);
+    }
+    ck_assert_ptr_nonnull(strstr(text, "too_many_connections"));
+    ck_assert_ptr_nonnull(strcasestr(text, "Retry-After:"));
+    ck_assert(raw_closed(fd[6], 2));
+    struct http_reply r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    for (int i = 0; i < 7; i++)
+        close(fd[i]);
+    daemon_rest(0.1);
+    r = http_post(d.port, CALL_EXAMPLE);
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(address_above_its_limit_gets_503)
+{
+    const char *arguments[] = { "--connections-per-address", "2", NULL };
+    char text[4096];
+    int fd[3];
+
+    start(arguments);
+    for (int i = 0; i < 3; i++) {
+        fd[i] = raw_open(d.port);
+        ck_assert(raw_post(fd[i], "", CALL_EXAMPLE));
+        ck_assert_int_eq(raw_reply(fd[i], text, sizeof text, 5),
+                         i < 2 ? 200 : 503);
+    }
+    for (int i = 0; i < 3; i++)
+        close(fd[i]);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(address_above_its_rate_gets_429)
+{
+    const char *arguments[] = { "--rate", "10", NULL };
+    int answered = 0, refused = 0;
+    char value[256];
+
+    start(arguments);
+    for (int i = 0; i < 40; i++) {
+        struct http_reply r = http_post(d.port, CALL_EXAMPLE);
+
+        answered += r.status == 200;
+        refused += r.status == 429;
+        if (r.status == 429)
+            ck_assert_int_ge(atoi(http_header(&r, "Retry-After", value)), 1);
+        http_free(&r);
+    }
+    ck_assert_int_ge(answered, 10);
+    ck_assert_int_eq(answered + refused, 40);
+    ck_assert_int_gt(refused, 0);
+    struct http_reply r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(thousand_idle_connections_hold_nobody_up)
+{
+    static int fd[1000];
+
+    start(NULL);
+    for (int i = 0; i < 1000; i++)
+        fd[i] = raw_open(d.port);
+    for (int i = 0; i < 20; i++) {
+        struct http_reply r = http_post(d.port, CALL_EXAMPLE);
+
+        ck_assert_int_eq(r.status, 200);
+        ck_assert_double_lt(r.seconds, 0.5);
+        http_free(&r);
+    }
+    for (int i = 0; i < 1000; i++)
+        close(fd[i]);
+    daemon_stop(&d);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        body_that_stops_is_408,
+        body_that_trickles_is_408,
+        body_at_the_least_rate_is_read,
+        silent_connection_is_closed_after_the_header_timeout,
+        kept_connection_is_closed_after_the_idle_timeout_only,
+        reader_that_stops_is_cut,
+        connections_above_the_limit_get_503_but_health,
+        address_above_its_limit_gets_503,
+        address_above_its_rate_gets_429,
+        thousand_idle_connections_hold_nobody_up,
+        NULL
+    };
+
+    return suite_run("guest", tests, NULL, NULL, 60);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_start.c - how the daemon starts, and how it says that it cannot.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "daemon.h"
+#include "http.h"
+#include "raw.h"
+#include "suite.h"
+
+static struct daemon d;
+
+/* Runs the daemon; its exit status. One line on standard error holds `word`,
+ * or nothing is there if word is NULL. */
+static int run(const char *const *arguments, const char *word)
+{
+    int status = daemon_run(&d, arguments);
+    char *said = daemon_said(d.err);
+    const char *end = strchr(said, '\n');
+
+    if (word == NULL)
+        ck_assert_msg(said[0] == '\0', "%s", said);
+    else
+        ck_assert_msg(strstr(said, word) && end && end[1] == '\0', "%s: %s",
+                      word, said);
+    free(said);
+    return status;
+}
+
+START_TEST(what_is_wrong_with_the_settings_is_told_in_one_line)
+{
+    static const struct { const char *flag, *value, *word; } table[] = {
+        { "--prot", "80", "--port" },
+        { "--port", "70000", "70000" },
+        { "--threads", "many", "many" },
+        { "--queue", "0", "--queue" },
+        { "--timeout", NULL, "--timeout" },
+        { "surplus", NULL, "surplus" },
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *arguments[] = { table[i].flag, table[i].value, NULL };
+
+        ck_assert_int_eq(run(arguments, table[i].word), 2);
+        daemon_forget(&d);
+    }
+}
+END_TEST
+
+START_TEST(taken_port_is_told_in_one_line)
+{
+    struct daemon first;
+    char port[16];
+
+    daemon_start(&first, NULL);
+    snprintf(port, sizeof port, "%d", first.port);
+    const char *arguments[] = { "--port", port, NULL };
+    ck_assert_int_eq(run(arguments, "is taken"), 3);
+    daemon_forget(&d);
+    daemon_stop(&first);
+}
+END_TEST
+
+START_TEST(host_that_is_none_is_told_in_one_line)
+{
+    const char *arguments[] = { "--port", "0", "--host", "no.such.host.x",
+                                NULL };
+
+    ck_assert_int_eq(run(arguments, "--host"), 2);
+    daemon_forget(&d);
+}
+END_TEST
+
+START_TEST(help_and_version_go_to_standard_output)
+{
+    const char *help[] = { "--help", NULL }, *version[] = { "--version",
+                                                            NULL };
+    char *said;
+
+    ck_assert_int_eq(run(help, NULL), 0);
+    said = daemon_said(d.out);
+    ck_assert_ptr_nonnull(strstr(said, "--drain-timeout"));
+    free(said);
+    daemon_forget(&d);
+    ck_assert_int_eq(run(version, NULL), 0);
+    said = daemon_said(d.out);
+    ck_assert_msg(strncmp(said, "attentiond ", 11) == 0, "%s", said);
+    free(said);
+    daemon_forget(&d);
+}
+END_TEST
+
+START_TEST(healthcheck_tells_ready_from_absent)
+{
+    struct daemon first;
+    char port[16];
+    double start;
+
+    daemon_start(&first, NULL);
+    snprintf(port, sizeof port, "%d", first.port);
+    const char *arguments[] = { "--healthcheck", "--port", port, NULL };
+    start = daemon_clock();
+    ck_assert_int_eq(run(arguments, NULL), 0);
+    ck_assert_double_lt(daemon_clock() - start, 2.0);
+    daemon_forget(&d);
+    daemon_stop(&first);
+    ck_assert_int_eq(run(arguments, NULL), 1);
+    daemon_forget(&d);
+}
+END_TEST
+
+START_TEST(variables_are_settings_and_flags_go_before_them)
+{
+    setenv("ATTENTIOND_BODY_BYTES", "100", 1);
+    setenv("ATTENTIOND_QUEUE", "7", 1);
+    const char *arguments[] = { "--queue", "9", NULL };
+
+    daemon_start(&d, arguments);
+    struct http_reply r = http_get(d.port, "/info");
+    ck_assert_ptr_nonnull(strstr(r.body, "\"body_bytes\":100,"));
+    ck_assert_ptr_nonnull(strstr(r.body, "\"queue\":9,"));
+    http_free(&r);
+    daemon_stop(&d);
+    unsetenv("ATTENTIOND_BODY_BYTES");
+    unsetenv("ATTENTIOND_QUEUE");
+}
+END_TEST
+
+/* I/O threads, workers and the watch; OpenBLAS has none of its own. */
+START_TEST(there_are_no_more_threads_than_asked_for)
+{
+    const char *arguments[] = { "--threads", "3", "--io-threads", "2", NULL };
+
+    unsetenv("OPENBLAS_NUM_THREADS");
+    daemon_start(&d, arguments);
+    long expected = getenv("TSAN_OPTIONS") != NULL ? 7 : 6;
+    ck_assert_int_eq(daemon_status(&d, "Threads:"), expected);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(every_address_answers_under_ipv6_too)
+{
+    const char *arguments[] = { "--host", "::", NULL };
+
+    if (access("/proc/net/if_inet6", R_OK) != 0)
+        return;
+    daemon_start(&d, arguments);
+    struct http_reply r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    daemon_stop(&d);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        what_is_wrong_with_the_settings_is_told_in_one_line,
+        taken_port_is_told_in_one_line,
+        host_that_is_none_is_told_in_one_line,
+        help_and_version_go_to_standard_output,
+        healthcheck_tells_ready_from_absent,
+        variables_are_settings_and_flags_go_before_them,
+        there_are_no_more_threads_than_asked_for,
+        every_address_answers_under_ipv6_too,
+        NULL
+    };
+
+    return suite_run("start", tests, NULL, NULL, 60);
+}
