@@ -165,8 +165,8 @@ AVX512_INLINE __m512d divide(const struct batch *batch, size_t i)
     return _mm512_div_pd(_mm512_cvtepi64_pd(wholes(batch->digits + i)), power);
 }
 
-/* number_round() of 19 digits, as far as 64 bits of the power decide: with
- * these alone w 10^q lies in (P - 1, P + 2) units of the last bit of P. */
+/* The same step in number_read.c, of 19 digits, as far as 64 bits of the power
+ * decide: w 10^q lies in (P - 1, P + 2), in units of the last bit of P. */
 AVX512_INLINE __m512d round_product(const struct batch *batch, size_t i,
                                     __mmask8 *refused)
 {

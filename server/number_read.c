@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * number_read - one JSON number of any kind, in plain C. Its digits make an
+ * number_read - JSON numbers of any kind, in plain C. The digits make an
  * integer w and a power of ten q, and w 10^q is rounded by a 128-bit product
  * (Eisel and Lemire, "Number parsing at a gigabyte per second", 2021). What
  * the product leaves open goes to number_exact.c.
  */
 #include "number_read.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "number_exact.h"
+#include "number_level.h"
+#include "number_power.h"
 
 enum { DIGITS_OF_W = 19 }; /* 10^19 < 2^64 */
 
 /* Further digits of an exponent change nothing: no text has as many bytes. */
 static const int64_t exponent_limit = 1000000000000000;
+
+static const uint64_t infinity = (uint64_t)2047 << 52;
 
 struct decimal {
     bool negative;
@@ -23,15 +28,51 @@ struct decimal {
     uint64_t w;                     /* the digits, if they are not too many */
 };
 
+static bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') <= 9;
+}
+
+/* The first byte of the text is the lowest of the word on every machine. */
+static uint64_t load8(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* Each byte is '0' to '9': 3 in its upper half, and still 3 with 6 added. */
+static bool are_digits(uint64_t word)
+{
+    uint64_t high = 0xf0f0f0f0f0f0f0f0, six = 0x0606060606060606;
+    return (((word & high) | ((word + six) & high) >> 4)) ==
+           0x3333333333333333;
+}
+
+/* Eight digits, the first the most significant: as four pairs, then by two
+ * products that gather the sum of the pairs, each at its place, above. */
+static uint64_t of_digits(uint64_t word)
+{
+    word -= 0x3030303030303030;
+    word = word * 10 + (word >> 8);
+    uint64_t mask = 0x000000ff000000ff;
+    uint64_t even = (word & mask) * (100 + (1000000ULL << 32));
+    uint64_t odd = (word >> 16 & mask) * (1 + (10000ULL << 32));
+    return (even + odd) >> 32;
+}
+
 static const char *take_digits(const char *p, const char *end, uint64_t *w)
 {
     for (; end - p >= 8; p += 8) {
-        uint64_t eight = number_load8(p);
-        if (!number_are_digits(eight))
+        uint64_t eight = load8(p);
+        if (!are_digits(eight))
             break;
-        *w = *w * 100000000 + number_of_digits(eight);
+        *w = *w * 100000000 + of_digits(eight);
     }
-    for (; p < end && number_is_digit(*p); p++)
+    for (; p < end && is_digit(*p); p++)
         *w = *w * 10 + (uint64_t)(*p - '0');
     return p;
 }
@@ -44,7 +85,7 @@ enum number_status number_read_exponent(const char *p, const char *end,
     bool minus = p < end && *p == '-';
     p += minus || (p < end && *p == '+');
     *next = p;
-    for (; p < end && number_is_digit(*p); p++)
+    for (; p < end && is_digit(*p); p++)
         if (e < exponent_limit)
             e = e * 10 + (*p - '0');
     if (p == *next)
@@ -102,16 +143,18 @@ static bool cut_digits(struct decimal *d)
     return cut;
 }
 
-/* P = floor(w g / 2^64), the upper 128 of 192 bits. With w and g normalised,
+/* w 10^q to the nearest binary64, as a bit pattern, infinity on overflow;
+ * false if that took more than 128 bits, and *bits is one too low or right.
+ * P = floor(w g / 2^64), the upper 128 of 192 bits. With w and g normalised,
  * w 10^q in units of P's last bit lies in (P - 1, P + 1), since g is at most
  * 1 too large and the floor at most 1 too small. So the only P that does not
  * tell how to round is the one just half way. */
-bool number_round(uint64_t w, int64_t q, uint64_t *bits)
+static bool round_product(uint64_t w, int64_t q, uint64_t *bits)
 {
     *bits = 0;
     if (w == 0 || q < NUMBER_POWER_MIN)
         return true;
-    *bits = NUMBER_INFINITY;
+    *bits = infinity;
     if (q > 308)
         return true;
     int zeros = __builtin_clzll(w);
@@ -133,8 +176,8 @@ bool number_round(uint64_t w, int64_t q, uint64_t *bits)
     *bits = (uint64_t)(product >> drop) + (rest > half);
     if (exponent >= -1022)
         *bits += (uint64_t)(exponent + 1022) << 52;
-    if (*bits > NUMBER_INFINITY)
-        *bits = NUMBER_INFINITY;
+    if (*bits > infinity)
+        *bits = infinity;
     return rest != half;
 }
 
@@ -144,10 +187,10 @@ static uint64_t round_decimal(struct decimal *d)
     const char *digits = d->digits;
     int64_t exponent = d->exponent;
     bool cut = cut_digits(d);
-    bool sure = number_round(d->w, d->exponent, &bits);
+    bool sure = round_product(d->w, d->exponent, &bits);
     if (sure && !cut)
         return bits;
-    if (sure && number_round(d->w + 1, d->exponent, &above) && above == bits)
+    if (sure && round_product(d->w + 1, d->exponent, &above) && above == bits)
         return bits;
     return number_round_exactly(digits, d->end, exponent, bits);
 }
@@ -160,8 +203,49 @@ enum number_status number_read(const char *p, const char *end, double *value,
     if (status != NUMBER_OK)
         return status;
     uint64_t bits = round_decimal(&d);
-    if (bits == NUMBER_INFINITY)
+    if (bits == infinity)
         return NUMBER_OVERFLOW;
-    *value = number_from_bits(bits | (uint64_t)d.negative << 63);
+    bits |= (uint64_t)d.negative << 63;
+    memcpy(value, &bits, sizeof bits);
     return NUMBER_OK;
+}
+
+size_t number_read_f64_plain(const char *p, const char *end, double *out,
+                             size_t max, const char **next)
+{
+    size_t n = 0;
+    *next = p;
+    while (n < max) {
+        p = number_skip_space(p, end);
+        if (number_read(p, end, &out[n], &p) != NUMBER_OK)
+            break;
+        n++;
+        *next = p;
+        p = number_skip_space(p, end);
+        if (p == end || *p++ != ',')
+            break;
+    }
+    return n;
+}
+
+size_t number_read_f32_plain(const char *p, const char *end, float *out,
+                             size_t max, const char **next)
+{
+    size_t n = 0;
+    *next = p;
+    while (n < max) {
+        double value;
+        p = number_skip_space(p, end);
+        if (number_read(p, end, &value, &p) != NUMBER_OK)
+            break;
+        out[n] = (float)value;
+        if (isinf(out[n]))
+            break;
+        n++;
+        *next = p;
+        p = number_skip_space(p, end);
+        if (p == end || *p++ != ',')
+            break;
+    }
+    return n;
 }

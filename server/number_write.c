@@ -1,62 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * number_write - one number as text, in plain C: the shortest digits from
- * number_write.h, their point or exponent, and the strings for what is not
- * finite.
+ * number_write.h made bytes eight at a time, their point or exponent, and the
+ * strings for what is not finite.
  */
+#include "number_level.h"
 #include "number_write.h"
 
-enum { DIGITS_MAX = 17 };
+enum { TEXT_MAX = 40 };
 
-static size_t put(char *out, const char *text)
+/* 17 digits: the first, and eight and eight as the bytes of a text. */
+struct digits {
+    char first;
+    uint64_t high, low;
+    int count; /* up to the last that is not 0, at least one */
+    int lead;  /* the first one's power of ten */
+};
+
+static const uint64_t zeros = 0x3030303030303030;
+
+/* Eight digits as bytes, the first one lowest: fours, twos, ones, each
+ * quotient below its remainder. */
+static uint64_t eight_bytes(uint32_t x)
 {
-    size_t n = strlen(text);
-    memcpy(out, text, n);
-    return n;
+    uint64_t v = x / 10000 | (uint64_t)(x % 10000) << 32;
+    uint64_t q = (v * 10486 >> 20) & 0x0000007f0000007f;
+    v = q | (v - q * 100) << 16;
+    q = (v * 103 >> 10) & 0x000f000f000f000f;
+    return q | (v - q * 10) << 8;
 }
 
-static size_t write_not_finite(char *out, bool nan, bool negative)
+static void store8(char *out, uint64_t word)
 {
-    if (nan)
-        return put(out, "\"NaN\"");
-    return put(out, negative ? "\"-Infinity\"" : "\"Infinity\"");
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(out, &word, 8);
 }
 
-static char *fill(char *out, char c, int n)
+/* Nine digits and eight. */
+static struct digits as_bytes(uint32_t nine, uint32_t eight, int lead)
 {
-    memset(out, c, (size_t)n);
-    return out + n;
+    struct digits d = {.first = (char)('0' + nine / 100000000), .lead = lead,
+                       .count = 1};
+    d.high = eight_bytes(nine % 100000000);
+    d.low = eight > 0 ? eight_bytes(eight) : 0;
+    if (d.low > 0)
+        d.count = 17 - __builtin_clzll(d.low) / 8;
+    else if (d.high > 0)
+        d.count = 9 - __builtin_clzll(d.high) / 8;
+    d.high |= zeros;
+    d.low |= zeros;
+    return d;
 }
 
-static char *copy(char *out, const char *from, int n)
+/* Zeros behind, until it is at least `least`; seldom more than two. */
+static void fill_up(struct number_decimal *d, uint64_t least)
 {
-    memcpy(out, from, (size_t)n);
-    return out + n;
-}
-
-/* 0.000123, 12.3 or 12300: n digits, the first of which counts 10^lead. */
-static char *write_with_point(char *out, const char *digits, int n, int lead)
-{
-    if (lead < 0) {
-        out = copy(out, "0.", 2);
-        out = fill(out, '0', -1 - lead);
-        return copy(out, digits, n);
+    for (int i = 0; i < 2; i++) {
+        uint64_t few = d->digits < least;
+        d->digits += d->digits * 9 & -few;
+        d->exponent -= (int)few;
     }
-    if (n <= lead + 1) {
-        out = copy(out, digits, n);
-        return fill(out, '0', lead + 1 - n);
-    }
-    out = copy(out, digits, lead + 1);
-    *out++ = '.';
-    return copy(out, digits + lead + 1, n - lead - 1);
+    for (; d->digits < least; d->exponent--)
+        d->digits *= 10;
 }
 
-char *number_write_exponent(char *out, int lead)
+char *number_write_exponent(char *out, int power)
 {
+    int size = power < 0 ? -power : power;
     *out++ = 'e';
-    if (lead < 0)
-        *out++ = '-';
-    int size = lead < 0 ? -lead : lead;
+    *out = '-';
+    out += power < 0;
     if (size >= 100)
         *out++ = (char)('0' + size / 100);
     if (size >= 10)
@@ -65,57 +80,122 @@ char *number_write_exponent(char *out, int lead)
     return out;
 }
 
-static char *write_decimal(char *out, struct number_decimal d)
+/* 0.000123, 12.3, 12300 or 1.23e-5. Up to TEXT_MAX bytes are overwritten. */
+static char *put_digits(char *out, struct digits d)
 {
-    char digits[DIGITS_MAX];
-    int first = DIGITS_MAX, n;
-    for (; d.digits > 0; d.digits /= 10)
-        digits[--first] = (char)('0' + d.digits % 10);
-    int lead = d.exponent + DIGITS_MAX - 1 - first;
-    for (n = DIGITS_MAX - first; digits[first + n - 1] == '0'; n--)
-        ;
-    if (lead < NUMBER_PLAIN_MIN || lead > NUMBER_PLAIN_MAX) {
-        out = write_with_point(out, digits + first, n, 0);
-        return number_write_exponent(out, lead);
+    bool plain = d.lead >= NUMBER_PLAIN_MIN && d.lead <= NUMBER_PLAIN_MAX;
+    int lead = plain ? d.lead : 0;
+    if (lead < 0) {
+        memcpy(out, "0.000000", 8);
+        out += 1 - lead;
     }
-    return write_with_point(out, digits + first, n, lead);
+    out[0] = d.first;
+    store8(out + 1, d.high);
+    store8(out + 9, d.low);
+    if (lead < 0)
+        return out + d.count;
+    int length = lead + 1;
+    if (d.count > length) {
+        number_u128 behind = ((number_u128)d.low << 64 | d.high) >> 8 * lead;
+        out[length] = '.';
+        store8(out + length + 1, (uint64_t)behind);
+        store8(out + length + 9, (uint64_t)(behind >> 64));
+        length = d.count + 1;
+    }
+    return plain ? out + length : number_write_exponent(out + length, d.lead);
 }
 
-size_t number_write_f32(char out[NUMBER_F32_MAX], float value)
+static char *put_not_finite(char *out, bool nan, bool negative)
 {
-    char *p = out;
+    const char *text = nan ? "\"NaN\"" : negative ? "\"-Infinity\""
+                                                  : "\"Infinity\"";
+    size_t n = strlen(text);
+    memcpy(out, text, n);
+    return out + n;
+}
+
+static char *put_f32(char *out, float value)
+{
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     bool negative = bits >> 31;
     bits &= 0x7fffffff;
     if (bits >= 0x7f800000)
-        return write_not_finite(out, bits > 0x7f800000, negative);
-    *p = '-';
-    p += negative;
+        return put_not_finite(out, bits > 0x7f800000, negative);
+    *out = '-';
+    out += negative;
     if (bits == 0)
-        *p++ = '0';
-    else if (bits == NUMBER_TWICE_ROUNDED)
-        p += put(p, "7.0385307e-26");
-    else
-        p = write_decimal(p, number_shortest_f32(bits));
-    return (size_t)(p - out);
+        return put_digits(out, as_bytes(0, 0, 0));
+    struct number_decimal d = {70385307, -33};
+    if (bits != NUMBER_TWICE_ROUNDED)
+        d = number_shortest_f32(bits);
+    fill_up(&d, 100000000);
+    return put_digits(out, as_bytes((uint32_t)d.digits, 0, d.exponent + 8));
 }
 
-size_t number_write_f64(char out[NUMBER_F64_MAX], double value)
+static char *put_f64(char *out, double value)
 {
     const uint64_t infinity = (uint64_t)0x7ff << 52;
-    char *p = out;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     bool negative = bits >> 63;
     bits &= ~((uint64_t)1 << 63);
     if (bits >= infinity)
-        return write_not_finite(out, bits > infinity, negative);
-    *p = '-';
-    p += negative;
+        return put_not_finite(out, bits > infinity, negative);
+    *out = '-';
+    out += negative;
     if (bits == 0)
-        *p++ = '0';
-    else
-        p = write_decimal(p, number_shortest_f64(bits));
+        return put_digits(out, as_bytes(0, 0, 0));
+    struct number_decimal d = number_shortest_f64(bits);
+    fill_up(&d, 10000000000000000);
+    return put_digits(out, as_bytes((uint32_t)(d.digits / 100000000),
+                                    (uint32_t)(d.digits % 100000000),
+                                    d.exponent + 16));
+}
+
+size_t number_write_f32(char out[NUMBER_F32_MAX], float value)
+{
+    char text[TEXT_MAX];
+    size_t n = (size_t)(put_f32(text, value) - text);
+    memcpy(out, text, n);
+    return n;
+}
+
+size_t number_write_f64(char out[NUMBER_F64_MAX], double value)
+{
+    char text[TEXT_MAX];
+    size_t n = (size_t)(put_f64(text, value) - text);
+    memcpy(out, text, n);
+    return n;
+}
+
+/* The last numbers are written elsewhere, as put_*() need more room. */
+size_t number_write_f32_plain(char *out, const float *values, size_t n)
+{
+    const char *end = out + n * (NUMBER_F32_MAX + 1);
+    char *p = out;
+    for (size_t i = 0; i < n; i++) {
+        if (end - p > TEXT_MAX)
+            p = put_f32(p, values[i]);
+        else
+            p += number_write_f32(p, values[i]);
+        if (i + 1 < n)
+            *p++ = ',';
+    }
+    return (size_t)(p - out);
+}
+
+size_t number_write_f64_plain(char *out, const double *values, size_t n)
+{
+    const char *end = out + n * (NUMBER_F64_MAX + 1);
+    char *p = out;
+    for (size_t i = 0; i < n; i++) {
+        if (end - p > TEXT_MAX)
+            p = put_f64(p, values[i]);
+        else
+            p += number_write_f64(p, values[i]);
+        if (i + 1 < n)
+            *p++ = ',';
+    }
     return (size_t)(p - out);
 }

@@ -38,11 +38,15 @@ static inline struct number_decimal number_choose(uint64_t v4, uint64_t lower,
     uint64_t s = v4 / 4, ten = s / 10 * 10;
     lower += odd;
     upper -= odd;
+    /* Without branches: which one it is cannot be foretold. */
     bool ten_in = lower <= 4 * ten, next_ten_in = 4 * ten + 40 <= upper;
     bool in = lower <= 4 * s, next_in = 4 * s + 4 <= upper;
-    bool next_nearer = v4 > 4 * s + 2 || (v4 == 4 * s + 2 && (s & 1));
-    uint64_t one = s + (in != next_in ? next_in : next_nearer);
-    uint64_t chosen = ten_in != next_ten_in ? ten + 10 * next_ten_in : one;
+    bool nearer = (v4 > 4 * s + 2) | ((v4 == 4 * s + 2) & (s & 1));
+    bool one_of_both = in ^ next_in;
+    s += (one_of_both & next_in) | (!one_of_both & nearer);
+    ten += next_ten_in ? 10 : 0;
+    uint64_t take_ten = -(uint64_t)(ten_in ^ next_ten_in);
+    uint64_t chosen = (ten & take_ten) | (s & ~take_ten);
     return (struct number_decimal){chosen, k};
 }
 
