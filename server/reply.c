@@ -295,7 +295,7 @@ static void record_end(const struct request *r, bool complete)
     else if (problem != PROBLEM_NONE && problem != PROBLEM_CANCELLED)
         metrics_add(METRIC_REJECTED, (int)problem, 1);
     else if (!complete)
-        metrics_add(METRIC_CANCELLED, gone[atomic_load(&r->where)], 1);
+        metrics_add(METRIC_CANCELLED, (int)gone[atomic_load(&r->where)], 1);
 }
 
 void reply_record(struct request *r, bool complete)
