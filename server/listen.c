@@ -22,6 +22,7 @@
 #include "config.h"
 #include "guest.h"
 #include "metrics.h"
+#include "notify.h"
 #include "queue.h"
 #include "receive.h"
 #include "reply.h"
@@ -34,12 +35,12 @@
 #define RESUMED_EXTRA_S 7
 
 static struct {
-    struct MHD_Daemon *daemon;
-    int fd;
-    char url[128];
+    struct MHD_Daemon *daemon, *admin;
+    int fd, admin_fd;
+    char url[128], admin_url[128];
     int64_t limit;              /* connections; above it only probes */
     atomic_llong in_flight;
-} door = { .fd = -1 };
+} door = { .fd = -1, .admin_fd = -1 };
 
 /* --------------------------------------------------------------- headers */
 
@@ -136,6 +137,11 @@ static void admit_guest(struct request *r)
 
     if (r->route != NULL && r->route->probe)
         return;
+    if (r->admin) {
+        fault_set(&r->fault, PROBLEM_NOT_FOUND, NULL, "This port is for "
+                  "health and metrics; %.100s is on %s.", r->path, door.url);
+        return;
+    }
     if (r->guest->reserved) {
         fault_set(&r->fault, PROBLEM_CONNECTIONS, NULL, "%lld connections are "
                   "open, as many as there may be (--connections, "
@@ -252,16 +258,17 @@ static enum MHD_Result take_piece(struct request *r, const char *data,
     return MHD_NO;
 }
 
-static enum MHD_Result on_request(void *none, struct MHD_Connection *c,
+static enum MHD_Result on_request(void *admin, struct MHD_Connection *c,
                                   const char *url, const char *method,
                                   const char *version, const char *data,
                                   size_t *size, void **state)
 {
     struct request *r = *state;
 
-    (void)none;
     if (r == NULL) {
         r = *state = enter(c, url, method, version);
+        if (r != NULL)
+            r->admin = admin != NULL;
         return r != NULL ? arrive(r) : MHD_NO;
     }
     if (*size > 0)
@@ -368,14 +375,31 @@ static bool open_house(void)
     return guest_open(descriptors, door.limit);
 }
 
+static int open_admin(char *error, size_t size)
+{
+    int status = 0;
+
+    if (config.admin_port >= 0)
+        status = socket_listen(config.host, (int)config.admin_port,
+                               &door.admin_fd, error, size);
+    if (door.admin_fd >= 0)
+        socket_url(door.admin_fd, door.admin_url, sizeof door.admin_url);
+    return status;
+}
+
 int listen_open(char *error, size_t size)
 {
-    int status = socket_listen(config.host, (int)config.port, &door.fd,
-                               error, size);
+    int status = 0;
 
+    door.fd = notify_socket();
+    if (door.fd < 0)
+        status = socket_listen(config.host, (int)config.port, &door.fd, error,
+                               size);
+    if (status == 0)
+        status = open_admin(error, size);
     if (status != 0)
         return status;
-    socket_url(door.fd, config.host, door.url, sizeof door.url);
+    socket_url(door.fd, door.url, sizeof door.url);
     if (open_house())
         return 0;
     snprintf(error, size, "no memory for the connections");
@@ -387,26 +411,48 @@ const char *listen_url(void)
     return door.url;
 }
 
+const char *listen_admin_url(void)
+{
+    return door.admin_url;
+}
+
 const char *listen_library(void)
 {
     return MHD_get_version();
 }
 
-int listen_start(char *error, size_t size)
+/* One door: its socket, threads, connections; admin: not NULL for the second,
+ * which has a thread of its own. */
+static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
+                                    void *admin)
 {
-    int64_t most = door.limit + reserved_descriptors() / 2;
+    struct MHD_OptionItem pool[] = {
+        { threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+          (intptr_t)threads, NULL },
+        { MHD_OPTION_END, 0, NULL }
+    };
 
-    door.daemon = MHD_start_daemon(
+    return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
-        0, NULL, NULL, on_request, NULL,
-        MHD_OPTION_LISTEN_SOCKET, door.fd,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)config.io_threads,
+        0, NULL, NULL, on_request, admin,
+        MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_guest, NULL, MHD_OPTION_END);
-    if (door.daemon != NULL)
+}
+
+int listen_start(char *error, size_t size)
+{
+    int64_t reserve = reserved_descriptors() / 4;
+
+    door.daemon = open_door(door.fd, config.io_threads,
+                            door.limit + 2 * reserve, NULL);
+    if (door.admin_fd >= 0)
+        door.admin = open_door(door.admin_fd, 1, reserve, &door);
+    if (door.daemon != NULL && (door.admin != NULL || door.admin_fd < 0))
         return 0;
     snprintf(error, size, "cannot start %lld I/O threads",
              (long long)config.io_threads);
@@ -432,7 +478,8 @@ void listen_quiesce(void)
 void listen_stop(void)
 {
     MHD_stop_daemon(door.daemon);
-    door.daemon = NULL;
+    if (door.admin != NULL)
+        MHD_stop_daemon(door.admin);
 }
 
 int64_t listen_limit(void)

@@ -11,8 +11,10 @@
 /* Opens the socket; 0, or an exit status with one line in `error`. */
 int listen_open(char *error, size_t size);
 
-/* The address it is open on: "http://127.0.0.1:8080". */
+/* The address it is open on: "http://127.0.0.1:8080"; that of the second
+ * port, for health and metrics, or "". */
 const char *listen_url(void);
+const char *listen_admin_url(void);
 
 int listen_start(char *error, size_t size);
 

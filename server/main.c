@@ -121,6 +121,8 @@ static int start_serving(char *error, size_t size)
         return status;
     log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, %s, %s",
               threads.reason, attn_blas_name(), attn_cpu_level());
+    if (listen_admin_url()[0] != '\0')
+        fprintf(stderr, "health and metrics on %s\n", listen_admin_url());
     fprintf(stderr, "listening on %s\n", listen_url());
     return 0;
 }

@@ -91,6 +91,7 @@ struct request {
     /* listen: the connection */
     struct MHD_Connection *connection;
     struct guest *guest;
+    bool admin;                     /* came in by the second port */
     int fd;
     const char *peer;               /* address text, for log and limits */
     int64_t time_ns;                /* CLOCK_REALTIME, when it came */

@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,18 +79,6 @@ int socket_listen(const char *host, int port, int *fd, char *error,
     return EXIT_PORT;
 }
 
-void socket_url(int fd, const char *host, char *url, size_t size)
-{
-    struct sockaddr_in6 address = { .sin6_port = 0 };
-    socklen_t length = sizeof address;
-    const char *open = strchr(host, ':') != NULL ? "[" : "";
-
-    /* the port stands at the same place in both families */
-    getsockname(fd, (struct sockaddr *)&address, &length);
-    snprintf(url, size, "http://%s%s%s:%d", open, host, *open ? "]" : "",
-             ntohs(address.sin6_port));
-}
-
 void socket_address_text(const struct sockaddr *address, char *text,
                          size_t size)
 {
@@ -101,6 +90,21 @@ void socket_address_text(const struct sockaddr *address, char *text,
         inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
     else if (address->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+}
+
+void socket_url(int fd, char *url, size_t size)
+{
+    struct sockaddr_in6 address = { .sin6_port = 0 };
+    socklen_t length = sizeof address;
+    char text[INET6_ADDRSTRLEN];
+    bool v6;
+
+    getsockname(fd, (struct sockaddr *)&address, &length);
+    socket_address_text((struct sockaddr *)&address, text, sizeof text);
+    v6 = address.sin6_family == AF_INET6;
+    /* the port stands at the same place in both families */
+    snprintf(url, size, "http://%s%s%s:%d", v6 ? "[" : "", text, v6 ? "]" : "",
+             ntohs(address.sin6_port));
 }
 
 void socket_refuse_more(int fd)

@@ -16,8 +16,8 @@ struct sockaddr_storage;
 int socket_listen(const char *host, int port, int *fd, char *error,
                   size_t size);
 
-/* "http://host:port" with the port that fd really has; brackets for IPv6. */
-void socket_url(int fd, const char *host, char *url, size_t size);
+/* "http://127.0.0.1:8080": what fd is bound to; brackets for IPv6. */
+void socket_url(int fd, char *url, size_t size);
 
 /* "127.0.0.1", "::1"; "" for other families. */
 void socket_address_text(const struct sockaddr *address, char *text,

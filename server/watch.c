@@ -29,6 +29,7 @@
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
+#include "notify.h"
 #include "queue.h"
 
 #define EYES 1024           /* requests looked at in one round */
@@ -47,7 +48,8 @@ static struct {
     int64_t next_number;
     pthread_t thread;
     int wake, signals;
-    int64_t trimmed_ms, guests_ms;
+    int64_t trimmed_ms, guests_ms, notified_ms;
+    int64_t watchdog_ms;        /* 0: none */
     atomic_int life;
 } watch = { .lock = PTHREAD_MUTEX_INITIALIZER,
             .acted = PTHREAD_COND_INITIALIZER, .wake = -1, .signals = -1 };
@@ -229,6 +231,10 @@ static void tend(void)
         watch.trimmed_ms = now;
         block_trim(now, (int64_t)(config.trim_after_s * 1e3));
     }
+    if (watch.watchdog_ms > 0 && now - watch.notified_ms >= watch.watchdog_ms) {
+        watch.notified_ms = now;
+        notify_send("WATCHDOG=1");
+    }
 }
 
 /* One round of at most wait_ms. True: a signal came. */
@@ -243,6 +249,8 @@ static bool round_once(int wait_ms)
     lingering = linger_look(polled + 2);
     wait_ms = min_wait(wait_ms, lingering > 0 ? 100
                        : guest_count() > 0 ? GUESTS_MS : REST_MS);
+    if (watch.watchdog_ms > 0)
+        wait_ms = min_wait(wait_ms, watch.watchdog_ms);
     n = look_around(polled + 2 + lingering, &wait_ms);
     if (poll(polled, (nfds_t)(2 + lingering + n), wait_ms) < 0)
         return false;
@@ -350,11 +358,14 @@ static bool drain(void)
 
 int watch_serve(void)
 {
+    watch.watchdog_ms = notify_watchdog_ms();
     set_life(LIFE_SERVING);
+    notify_send("READY=1");
     while (!round_once(REST_MS))
         continue;
     log_event(LOG_INFO, "drain", "%s: finishing the requests in hand",
               signal_name());
+    notify_send("STOPPING=1");
     if (!drain()) {
         log_event(LOG_WARNING, "end", "second signal: ending at once");
         _exit(EXIT_FAILED);
