@@ -21,6 +21,7 @@ enum {
     ZERO = 18,
     GROUPS = 2, /* of eight, to keep the CPU busy while results are due */
     BATCH = 8 * GROUPS,
+    FEW = 4,    /* numbers that are not worth a batch */
     BATCH_BYTES = BATCH * (NUMBER_F64_MAX + 1) + 64,
 };
 
@@ -336,7 +337,7 @@ AVX512_INLINE char *write_batch(char *p, const void *values, size_t at,
 {
     struct layout to;
     to.negative = to.refused = 0;
-    for (size_t i = 0; i < BATCH; i += 8) {
+    for (size_t i = 0; i < k; i += 8) {
         __mmask8 mask = (__mmask8)(((1u << k) - 1) >> i);
         lay_out(is_f32 ? shortest_f32((const float *)values + at + i, mask)
                        : shortest_f64((const double *)values + at + i, mask),
@@ -360,8 +361,9 @@ AVX512_INLINE size_t write_row(char *out, const void *values, size_t n,
 {
     char *p = out, last[BATCH_BYTES];
     size_t i = 0;
-    if (n == 0)
-        return 0;
+    if (n < FEW)
+        return is_f32 ? number_write_f32_plain(out, (const float *)values, n)
+                      : number_write_f64_plain(out, (const double *)values, n);
     for (; i + BATCH < n; i += BATCH)
         p = write_batch(p, values, i, BATCH, is_f32);
     size_t length = (size_t)(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * number_power - makes the table once, before main(), exactly: 10^k has the
- * leading bits of 5^k, and 10^-k those of 2^n / 5^k. Half a millisecond.
+ * leading bits of 5^k, and 10^-k those of 2^n / 5^k. About a millisecond.
  */
 #include "number_power.h"
 
