@@ -19,8 +19,8 @@ static int64_t unpack_begin(struct request *r)
         return 0;
     }
     buffer_init(&r->plain, (size_t)config.body_bytes);
-    r->unpack_status = gzip_open(r->unpacking, r->body.data, r->body.length,
-                                 &r->plain);
+    r->unpack_status = (int)gzip_open(r->unpacking, r->body.data,
+                                      r->body.length, &r->plain);
     if (r->unpack_status == GZIP_OK)
         r->unpack_status = GZIP_MORE;
     return 1;
@@ -91,6 +91,6 @@ bool decode_task(struct request *r, int64_t task, int lane)
         return true;
     }
     if (r->unpack_status == GZIP_MORE)
-        r->unpack_status = gzip_step(r->unpacking, UNPACK_STEP_BYTES);
+        r->unpack_status = (int)gzip_step(r->unpacking, UNPACK_STEP_BYTES);
     return r->unpack_status != GZIP_MORE;
 }
