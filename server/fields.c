@@ -103,7 +103,8 @@ static const char *const elsewhere[][2] = {
 
 static bool same(const char *name, const char *text, size_t length)
 {
-    return strncmp(name, text, length) == 0 && name[length] == '\0';
+    return length > 0 && *name == *text &&
+           strncmp(name, text, length) == 0 && name[length] == '\0';
 }
 
 enum field_id field_find(enum field_group group, const char *name,
@@ -186,8 +187,9 @@ void field_store(enum field_id id, struct attn_input *in, double value)
 const char *field_pointer(enum field_id id, char out[FAULT_POINTER_MAX])
 {
     static const char *const prefix[] = {"", "/window", "/rope", "/score"};
-    snprintf(out, FAULT_POINTER_MAX, "%s/%s", prefix[fields[id].group],
-             fields[id].name);
+    char *end = stpcpy(out, prefix[fields[id].group]);
+    *end++ = '/';
+    strcpy(end, fields[id].name);
     return out;
 }
 
@@ -242,8 +244,9 @@ enum problem field_fault(struct fault *fault, const struct attn_error *error)
     point_to(error, pointer);
     if (problem == PROBLEM_MISSING_COMPANION && is_operand(error->name))
         problem = PROBLEM_MISSING_OPERAND;
-    if (fault_set(fault, problem, pointer, "%s.", error->text) != problem)
+    if (!fault_takes(fault, problem))
         return fault->problem;
+    fault_set(fault, problem, pointer, "%s.", error->text);
     if (error->got != error->expected) {
         fault->has_got = fault->has_expected = true;
         fault->got = (double)error->got;

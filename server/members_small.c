@@ -14,22 +14,6 @@
 /* No small value needs more text; jansson's trees are not in the budget. */
 enum { SMALL_MAX = 64 << 10 };
 
-/* Sets the fault if not; `shown` is the number as it stands in the text. */
-static bool within(struct members *c, enum field_id id, double value,
-                   const char *pointer, const char *shown)
-{
-    char expected[80];
-    if (field_within(id, value, expected, sizeof expected))
-        return true;
-    if (fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
-                  "\"%s\" is %s, expected %s.", pointer, shown, expected) ==
-        PROBLEM_OUT_OF_RANGE) {
-        c->fault->has_got = true;
-        c->fault->got = value;
-    }
-    return false;
-}
-
 static void put_offset(struct members *c, double value)
 {
     int64_t *offset = arena_alloc(c->arena, sizeof *offset);
@@ -43,18 +27,28 @@ static void put_offset(struct members *c, double value)
         (struct attn_tensor){.data = offset, .rank = 1, .dim = {1}};
 }
 
+static void refuse_number(struct members *c, enum problem problem,
+                          double value, const char *pointer,
+                          const char *expected)
+{
+    if (!fault_takes(c->fault, problem))
+        return;
+    fault_set(c->fault, problem, pointer, "\"%s\" is %.17g, expected %s.",
+              pointer, value, expected);
+    c->fault->has_got = true;
+    c->fault->got = value;
+}
+
 static void put_number(struct members *c, enum field_id id, double value,
                        const char *pointer)
 {
     enum field_type type = fields[id].type;
-    char shown[32];
+    char bound[80];
 
-    snprintf(shown, sizeof shown, "%.17g", value);
     if (type != FIELD_NUMBER && value != trunc(value))
-        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %s, expected an integer.", pointer, shown);
-    else if (!within(c, id, value, pointer, shown))
-        return;
+        refuse_number(c, PROBLEM_WRONG_TYPE, value, pointer, "an integer");
+    else if (!field_within(id, value, bound, sizeof bound))
+        refuse_number(c, PROBLEM_OUT_OF_RANGE, value, pointer, bound);
     else if (type == FIELD_OFFSETS)
         put_offset(c, value);
     else

@@ -196,17 +196,14 @@ static void close_list(struct walk *w)
 
     if (*dim == 0)
         *dim = n;
-    if (n != *dim) {
+    if (n != *dim && fault_takes(w->fault, PROBLEM_RAGGED)) {
         place(w, w->depth - 1, pointer);
-        bool first = w->fault->problem == PROBLEM_NONE;
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" has %lld %s, expected %lld.", pointer, (long long)n,
                   elements(w, n), (long long)*dim);
-        if (first) {
-            w->fault->has_got = w->fault->has_expected = true;
-            w->fault->got = (double)n;
-            w->fault->expected = (double)*dim;
-        }
+        w->fault->has_got = w->fault->has_expected = true;
+        w->fault->got = (double)n;
+        w->fault->expected = (double)*dim;
     }
     w->depth--;
     w->text->p++;

@@ -83,12 +83,17 @@ const struct problem_row *problem_row(enum problem problem)
     return &table[problem];
 }
 
+bool fault_takes(const struct fault *fault, enum problem problem)
+{
+    return fault->problem == PROBLEM_NONE ||
+           (table[fault->problem].status == 422 &&
+            table[problem].status == 400);
+}
+
 enum problem fault_set(struct fault *fault, enum problem problem,
                        const char *pointer, const char *format, ...)
 {
-    bool outranked = table[fault->problem].status == 422 &&
-                     table[problem].status == 400;
-    if (fault->problem != PROBLEM_NONE && !outranked)
+    if (!fault_takes(fault, problem))
         return fault->problem;
 
     *fault = (struct fault){.problem = problem};

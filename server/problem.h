@@ -92,6 +92,9 @@ enum problem fault_set(struct fault *fault, enum problem problem,
                        const char *pointer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Would fault_set() take this problem, or keep what there is? */
+bool fault_takes(const struct fault *fault, enum problem problem);
+
 /* The application/problem+json text, newline at the end. Returns length. */
 size_t fault_print_problem_json(const struct fault *fault, char *out,
                                 size_t size);
