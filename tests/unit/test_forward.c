@@ -93,10 +93,23 @@ START_TEST(a_row_hidden_in_all_ranges_is_zero)
 }
 END_TEST
 
+static void short_of_the_last_range(void)
+{
+    trial_same(&t, ATTN_KEY_LENGTHS, SHAPE(1), 9000);
+    trial_run(&t);
+    ck_assert_int_eq(t.out.empty_rows, 0);
+}
+
+START_TEST(a_row_that_sees_only_the_first_ranges_is_not_empty)
+{
+    with_each_kind_of_block(short_of_the_last_range);
+}
+END_TEST
+
 static void spoilt(void)
 {
-    int64_t n_k = t.plan.n_k, last = 4 * t.in.tensor[ATTN_Q].dim[2] * 5 - 1;
-    n_k = t.in.tensor[ATTN_K].dim[2];
+    int64_t last = 4 * t.in.tensor[ATTN_Q].dim[2] * 5 - 1;
+    int64_t n_k = t.in.tensor[ATTN_K].dim[2];
     trial_set(&t, ATTN_Q, last, NAN);
     trial_set(&t, ATTN_V, (n_k - 1) * 3, INFINITY);
     trial_set(&t, ATTN_V, (n_k - 2) * 3 + 1, NAN);
@@ -189,6 +202,7 @@ int main(void)
         ranges_of_keys_meet_the_formula,
         options_meet_the_formula_over_ranges,
         a_row_hidden_in_all_ranges_is_zero,
+        a_row_that_sees_only_the_first_ranges_is_not_empty,
         NaN_spoils_what_sees_it_over_ranges,
         every_level_of_the_CPU_meets_the_formula,
         axes_of_size_0_are_legal,
