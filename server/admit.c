@@ -13,6 +13,7 @@
 #include "compute.h"
 #include "config.h"
 #include "form.h"
+#include "guest.h"
 #include "listen.h"
 #include "queue.h"
 #include "receive.h"
@@ -78,6 +79,36 @@ static enum problem admit_length(struct request *r)
     f->has_limit = f->has_got = true;
     f->limit = (double)config.body_bytes;
     f->got = (double)r->content_length;
+    return f->problem;
+}
+
+/* ---------------------------------------------------------------- guests */
+
+static enum problem admit_guest(struct request *r)
+{
+    struct fault *f = &r->fault;
+    double wait_s = 0.0;
+
+    if (r->route == NULL || r->route->probe)
+        return PROBLEM_NONE;
+    if (r->admin)
+        return fault_set(f, PROBLEM_NOT_FOUND, NULL, "This port is for health "
+                         "and metrics; %.100s is on %s.", r->path,
+                         listen_url());
+    if (r->guest->reserved) {
+        fault_set(f, PROBLEM_CONNECTIONS, NULL, "%lld connections are open, "
+                  "as many as there may be (--connections, "
+                  "--connections-per-address).", (long long)guest_count());
+        f->retry_after_s = 1;
+        return f->problem;
+    }
+    if (config.rate > 0.0)
+        wait_s = guest_must_wait_s(r->guest, r->start_ns);
+    if (wait_s <= 0.0)
+        return PROBLEM_NONE;
+    fault_set(f, PROBLEM_RATE, NULL, "%s may make %g requests a second "
+              "(--rate).", r->peer, config.rate);
+    f->retry_after_s = (int)wait_s + 1;
     return f->problem;
 }
 
@@ -171,9 +202,10 @@ static enum problem admit_load(struct request *r)
         return queue_refuse(r);
     if (watch_life() != LIFE_CLOSING)
         return admit_memory(r);
+    fault_set(&r->fault, PROBLEM_DRAINING, NULL,
+              "The service is about to end and takes no more work.");
     r->fault.retry_after_s = 1;
-    return fault_set(&r->fault, PROBLEM_DRAINING, NULL,
-                     "The service is about to end and takes no more work.");
+    return PROBLEM_DRAINING;
 }
 
 enum problem admit(struct request *r)
@@ -183,6 +215,7 @@ enum problem admit(struct request *r)
     };
     const char *expect = listen_header(r, "Expect");
 
+    admit_guest(r);
     admit_framing(r);
     r->expects_continue = expect != NULL && !r->http_1_0
         && strcasecmp(expect, "100-continue") == 0;

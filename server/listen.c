@@ -131,33 +131,6 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     return r;
 }
 
-static void admit_guest(struct request *r)
-{
-    double wait_s = 0.0;
-
-    if (r->route != NULL && r->route->probe)
-        return;
-    if (r->admin) {
-        fault_set(&r->fault, PROBLEM_NOT_FOUND, NULL, "This port is for "
-                  "health and metrics; %.100s is on %s.", r->path, door.url);
-        return;
-    }
-    if (r->guest->reserved) {
-        fault_set(&r->fault, PROBLEM_CONNECTIONS, NULL, "%lld connections are "
-                  "open, as many as there may be (--connections, "
-                  "--connections-per-address).", (long long)guest_count());
-        r->fault.retry_after_s = 1;
-        return;
-    }
-    if (config.rate > 0.0)
-        wait_s = guest_must_wait_s(r->guest, r->start_ns);
-    if (wait_s <= 0.0)
-        return;
-    fault_set(&r->fault, PROBLEM_RATE, NULL, "%s may make %g requests a second "
-              "(--rate).", r->peer, config.rate);
-    r->fault.retry_after_s = (int)wait_s + 1;
-}
-
 static enum MHD_Result leave(struct request *r)
 {
     return reply(r) ? MHD_YES : MHD_NO;
@@ -168,7 +141,6 @@ static enum MHD_Result leave(struct request *r)
 static enum MHD_Result arrive(struct request *r)
 {
     route(r);
-    admit_guest(r);
     admit(r);
     if (r->fault.problem == PROBLEM_NONE)
         receive_begin(r);

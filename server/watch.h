@@ -3,8 +3,8 @@
  * watch - the main thread, which looks after what nobody else sees: clients
  * that leave while their request is in the queue or in work, deadlines,
  * signals, connections that linger after an early refusal, slow peers, memory
- * that rests. Knows requests by their list only; a request is taken off the list
- * before it goes back to its I/O thread.
+ * that rests. Knows requests by their list only; a request is taken off the
+ * list before it goes back to its I/O thread.
  */
 #ifndef WATCH_H
 #define WATCH_H
