@@ -67,7 +67,7 @@ END_TEST
 START_TEST(body_at_the_least_rate_is_read)
 {
     const char *arguments[] = { "--min-rate-after", "0.3", "--min-rate",
-                                "100", NULL };
+                                "15", NULL };
     char text[4096];
 
     start(arguments);
