@@ -48,6 +48,7 @@ support_objects := $(call objects,$(wildcard tests/support/*.c))
 unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
+examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
 programs := $(unit) $(api) $(bench)
 embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
@@ -81,6 +82,7 @@ $(lib_objects): private include := -fvisibility=hidden -Ilib
 $(server_objects): private include := -Ilib -Iserver
 $(O)/tests/%.o: private include := -iquote lib -iquote server \
 	-iquote tests/support
+$(O)/docs/%.o: private include := -Ilib
 
 $(O)/%.o: %.c $(O)/settings
 	$(call say,CC,$<)
@@ -114,6 +116,10 @@ $(programs): %: %.o $(support_objects) \
 		$(filter-out %/main.o,$(server_objects)) $(O)/libattention.a
 	$(call say,LD,$@)
 	$(call link,$^ $(pkg_libs) $(test_libs) -lm)
+
+$(examples): %: %.o $(O)/libattention.a
+	$(call say,LD,$@)
+	$(call link,$^ $(lib_libs) $(test_libs))
 
 # Files built into the daemon: openapi.yaml lies between the symbols
 # embed_openapi_yaml and embed_openapi_yaml_end, with a NUL behind it.
@@ -163,7 +169,7 @@ test: ## set up, then build and run every test
 	@tests/support/setup.sh $(build_packages) $(test_packages)
 	$(remake) WERROR=1 check
 
-check: all $(programs) ## build and run every test, installing nothing
+check: all $(programs) $(examples) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
 check-more: ## what a bare chroot cannot run: lints, sanitizers, clang
@@ -175,7 +181,7 @@ check-more: ## what a bare chroot cannot run: lints, sanitizers, clang
 lint: ## layers, style, shell scripts, openapi.yaml
 	tests/lint/layers.sh
 	tests/lint/style.sh
-	shellcheck .ci/run $(wildcard tests/*.sh tests/*/*.sh)
+	shellcheck .ci/run $(wildcard tests/*.sh tests/*/*.sh docs/*/*.sh)
 	tests/lint/openapi.sh
 
 asan: ; $(remake) SAN=address check ## every test with the address sanitizer

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 long=''
 
 beyond=$(
-    find lib server tests -name '*.[chS]' -o -name '*.sh' -o -name '*.py' \
+    find lib server tests docs -name '*.[chS]' -o -name '*.sh' -o -name '*.py' \
         -o -name '*.js' | while read -r file; do
         head -n 3 "$file" | grep -q 'SPDX-License-Identifier: MIT' ||
             echo "$file: no SPDX line"
