@@ -18,6 +18,13 @@
 #define ARGUMENTS_MAX 32
 #define READY_S 30.0
 
+double daemon_slack(void)
+{
+    const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
+
+    return times != NULL && atof(times) > 1.0 ? atof(times) : 1.0;
+}
+
 double daemon_clock(void)
 {
     struct timespec t;
@@ -87,7 +94,7 @@ char *daemon_said(const char *file)
 
 bool daemon_says(const char *file, const char *text, double seconds)
 {
-    double until = daemon_clock() + seconds;
+    double until = daemon_clock() + seconds * daemon_slack();
     bool found;
 
     do {
@@ -129,7 +136,7 @@ void daemon_start(struct daemon *d, const char *const *arguments)
 
 int daemon_wait(struct daemon *d, double seconds)
 {
-    double until = daemon_clock() + seconds;
+    double until = daemon_clock() + seconds * daemon_slack();
     int status;
 
     while (waitpid(d->pid, &status, WNOHANG) != d->pid) {

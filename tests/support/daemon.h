@@ -45,6 +45,11 @@ void daemon_forget(struct daemon *d);
 /* A number behind a word in /proc/<pid>/status, such as "VmRSS:". */
 long daemon_status(const struct daemon *d, const char *word);
 
+/* How much slower than usual a program may be: $CK_TIMEOUT_MULTIPLIER, which
+ * is above 1 under a sanitizer. All waits here and in raw.h and metric.h are
+ * longer by it. */
+double daemon_slack(void);
+
 /* CLOCK_MONOTONIC in seconds; a short rest. */
 double daemon_clock(void);
 void daemon_rest(double seconds);

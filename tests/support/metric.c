@@ -30,7 +30,7 @@ double metric(int port, const char *name)
 
 bool metric_reaches(int port, const char *name, double least, double seconds)
 {
-    double until = daemon_clock() + seconds;
+    double until = daemon_clock() + seconds * daemon_slack();
 
     while (metric(port, name) < least) {
         if (daemon_clock() > until)

@@ -155,7 +155,7 @@ static bool read_chunks(int fd, char *to, size_t room, double until)
 
 int raw_reply(int fd, char *text, size_t size, double seconds)
 {
-    double until = daemon_clock() + seconds;
+    double until = daemon_clock() + seconds * daemon_slack();
     int status = 0;
     bool whole;
 
@@ -182,7 +182,7 @@ int raw_reply(int fd, char *text, size_t size, double seconds)
 
 bool raw_closed(int fd, double seconds)
 {
-    double until = daemon_clock() + seconds;
+    double until = daemon_clock() + seconds * daemon_slack();
     char waste[4096];
     ssize_t n;
 
