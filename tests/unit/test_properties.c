@@ -299,10 +299,10 @@ static double variance(const double *x, int64_t n)
     return squares / (double)n;
 }
 
-START_TEST(stats_are_those_of_the_returned_stages)
+static void stats_of_stages(int64_t n_q, int64_t n_k)
 {
-    const int64_t rows = 2 * 7, n_k = 130;
-    trial_operands(&t, (struct sizes){0, 2, 2, 7, n_k, 9, 5});
+    const int64_t rows = 2 * n_q;
+    trial_operands(&t, (struct sizes){0, 2, 2, n_q, n_k, 9, 5});
     t.in.returns |= ATTN_RETURN(ATTN_OUT_S) | ATTN_RETURN(ATTN_OUT_S_SCALED) |
                     ATTN_RETURN(ATTN_OUT_STATS);
     trial_run(&t);
@@ -324,6 +324,12 @@ START_TEST(stats_are_those_of_the_returned_stages)
     near(stats->a_entropy_mean, entropy / (double)rows);
     near(stats->a_row_sum_min, 1);
     near(stats->a_row_sum_max, 1);
+}
+
+START_TEST(stats_are_those_of_the_returned_stages)
+{
+    stats_of_stages(7, 130);
+    stats_of_stages(1, 20001); /* several ranges of keys, merged */
 }
 END_TEST
 

@@ -75,13 +75,15 @@ static struct draw draw_sizes(void)
     static const int64_t queries[] = {1, 1, 2, 7, 23, 57, 65, 130, 267};
     static const int64_t keys[] = {1, 7, 23, 57, 64, 130, 267, 514, 1030};
     static const int64_t widths[] = {1, 2, 5, 8, 9, 15, 57, 64, 257};
+    static const int64_t ranges[] = {8192, 8193, 16384, 20001}; /* split */
     struct draw d;
+    bool few = chance(5);
     do {
         d.layout = (enum layout)random_below(dice, 7);
         draw_heads(&d);
         d.s.B = batched(&d) ? between(1, 3) : 1;
-        d.s.n_q = pick(queries, 9);
-        d.s.n_k = pick(keys, 9);
+        d.s.n_q = few ? between(1, 2) : pick(queries, 9);
+        d.s.n_k = few ? pick(ranges, 4) : pick(keys, 9);
         d.s.d_k = pick(widths, 9);
         d.s.d_v = pick(widths, 9);
         d.n_past = chance(25) ? pick(keys, 6) : 0;
