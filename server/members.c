@@ -51,7 +51,7 @@ static bool tensor(struct members *c, enum field_id id)
                members_go_on(c);
     }
     if (!nested_scan(c->walk.p, c->walk.end, in, found, c->ranges,
-                          &c->n_ranges))
+                     &c->n_ranges))
         return false;
     shape->rank = found->rank;
     memcpy(shape->dim, found->dim, sizeof shape->dim);
@@ -62,7 +62,7 @@ static bool tensor(struct members *c, enum field_id id)
 /* --------------------------------------------------------------- members */
 
 static bool object(struct members *c, enum field_group group,
-                    const char *prefix);
+                   const char *prefix);
 
 static bool value_of(struct members *c, enum field_id id)
 {
@@ -155,7 +155,7 @@ static bool name_and_value(struct members *c, enum field_group group,
 
 /* An object, p at its bracket. */
 static bool object(struct members *c, enum field_group group,
-                    const char *prefix)
+                   const char *prefix)
 {
     struct syntax *t = &c->walk;
     t->p = syntax_after_space(t->p + 1, t->end);

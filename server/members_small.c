@@ -161,7 +161,7 @@ static bool put(struct members *c, enum field_id id, const json_t *value,
 
 /* What jansson says of a text whose grammar is right. */
 static bool refuse(struct members *c, const json_error_t *error,
-                        const char *pointer)
+                   const char *pointer)
 {
     if (json_error_code(error) == json_error_numeric_overflow)
         fault_set(c->fault, PROBLEM_NUMBER_OVERFLOW, pointer,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nested - scan and read; see nested.h. A row is an innermost list.
+ * nested - reads ranges of nested lists into arrays: nested_read() of nested.h.
+ * A row is an innermost list.
  */
 #include "nested.h"
 
@@ -8,96 +9,6 @@
 #include <string.h>
 
 #include "number.h"
-
-/* ----------------------------------------------------------------- scan */
-
-static const char *open_lists(const char *p, const char *end, int n)
-{
-    for (; n > 0; n--) {
-        if (p == end || *p != '[')
-            return NULL;
-        p = syntax_after_space(p + 1, end);
-    }
-    return p;
-}
-
-static int64_t count_commas(const char *p, const char *end)
-{
-    int64_t n = 0;
-    for (; p < end; p++)
-        n += *p == ',';
-    return n;
-}
-
-/* p behind a row. Closes the lists that end here and takes the comma: *depth
- * is then that of the list which goes on, or 0 at the end of the tensor. */
-static const char *close_lists(const char *p, const char *end,
-                               struct nested *t, int64_t *count,
-                               int *depth)
-{
-    for (*depth = t->rank - 1; *depth > 0; p++, --*depth) {
-        int64_t *dim = &t->dim[*depth - 1];
-        int64_t n = ++count[*depth];
-
-        p = syntax_after_space(p, end);
-        if (p == end)
-            return NULL;
-        if (*p == ',')
-            return syntax_after_space(p + 1, end);
-        if (*p != ']' || (*dim != 0 && *dim != n))
-            return NULL;
-        *dim = n;
-        count[*depth] = 0;
-    }
-    return p;
-}
-
-bool nested_scan(const char *p, const char *end, enum attn_in id,
-                      struct nested *t, struct nested_range *ranges,
-                      int64_t *n_ranges)
-{
-    int64_t count[ATTN_MAX_RANK] = {0};
-    struct nested_range *range = &ranges[*n_ranges];
-
-    *t = (struct nested){.text = p};
-    *range = (struct nested_range){.tensor = id, .text = p};
-    for (; p < end && *p == '['; p = syntax_after_space(p + 1, end)) {
-        if (++t->rank > ATTN_MAX_RANK)
-            return false;
-    }
-    for (int64_t row = 1;; row++) {
-        const char *close = memchr(p, ']', (size_t)(end - p));
-        int depth;
-
-        if (!close)
-            return false;
-        if (row == 1)
-            t->dim[t->rank - 1] = count_commas(p, close) + 1;
-        p = close_lists(close + 1, end, t, count, &depth);
-        if (!p)
-            return false;
-        bool full = p - range->text >= NESTED_RANGE_BYTES;
-        if (full || depth == 0) {
-            range->end = p;
-            range->rows = row - range->row;
-            range = &ranges[++*n_ranges];
-        }
-        if (depth == 0)
-            break;
-        if (full)
-            *range = (struct nested_range){.tensor = id, .text = p, .row = row};
-        p = open_lists(p, end, t->rank - depth);
-        if (!p)
-            return false;
-    }
-    t->end = p;
-    /* Equal rows have room for their elements in the text. */
-    return attn_tensor_elements(&(struct attn_tensor){
-               .rank = t->rank, .dim = {t->dim[0], t->dim[1], t->dim[2],
-                                        t->dim[3]}}) <= t->end - t->text;
-}
-
-/* ----------------------------------------------------------------- read */
 
 size_t nested_width(enum attn_in id, enum attn_dtype dtype)
 {
@@ -214,9 +125,10 @@ static const struct element *element_of(enum attn_in id, enum attn_dtype dtype)
     }
 }
 
-/* Exactly n values, p behind the bracket; returns behind the closing one. */
-static const char *read_row(const struct element *e, const char *p,
-                            const char *end, void *data, int64_t at, int64_t n)
+/* Exactly n values from p on; returns behind the last, and white space. */
+static const char *read_values(const struct element *e, const char *p,
+                               const char *end, void *data, int64_t at,
+                               int64_t n)
 {
     for (const int64_t stop = at + n;;) {
         double value;
@@ -232,7 +144,7 @@ static const char *read_row(const struct element *e, const char *p,
             p = syntax_after_space(p, end);
         }
         if (at == stop)
-            return p < end && *p == ']' ? p + 1 : NULL;
+            return p;
         if (p == end || *p != ',')
             return NULL;
         p++;
@@ -271,10 +183,9 @@ static int turn_odometer(struct odometer *o, const struct nested *t)
     return ended;
 }
 
-/* n closing brackets, the first of which is taken already. */
-static const char *after_brackets(const char *p, const char *end, int n)
+static const char *close_row(const char *p, const char *end, int lists)
 {
-    while (--n > 0) {
+    for (; lists > 0; lists--) {
         p = syntax_after_space(p, end);
         if (p == end || *p != ']')
             return NULL;
@@ -284,24 +195,31 @@ static const char *after_brackets(const char *p, const char *end, int n)
 }
 
 bool nested_read(const struct nested *t, const struct nested_range *r,
-                      enum attn_dtype dtype, void *data)
+                 enum attn_dtype dtype, void *data)
 {
     const struct element *e = element_of(r->tensor, dtype);
-    const int64_t n = t->dim[t->rank - 1];
+    const int64_t width = t->dim[t->rank - 1], stop = r->first + r->count;
     const char *p = r->text;
     struct odometer o;
-    int lists = set_odometer(&o, t, r->row);
+    int lists = set_odometer(&o, t, r->first / width);
 
-    for (int64_t row = r->row; row < r->row + r->rows; row++) {
-        p = open_lists(p, r->end, lists);
+    for (int64_t at = r->first, column = at % width; at < stop;) {
+        int64_t n = width - column < stop - at ? width - column : stop - at;
+
+        if (column == 0)
+            p = nested_open(p, r->end, lists);
         if (p)
-            p = read_row(e, p, r->end, data, row * n, n);
-        lists = turn_odometer(&o, t);
-        if (p)
-            p = after_brackets(p, r->end, lists);
+            p = read_values(e, p, r->end, data, at, n);
+        at += n;
+        column += n;
+        if (column == width) {
+            column = 0;
+            lists = turn_odometer(&o, t);
+            p = p ? close_row(p, r->end, lists) : NULL;
+        }
         if (!p)
             return false;
-        if (lists == t->rank)
+        if (column == 0 && lists == t->rank)
             break;
         p = syntax_after_space(p, r->end);
         if (p == r->end || *p != ',')

@@ -230,7 +230,7 @@ static bool next_value(struct walk *w)
 }
 
 bool nested_explain(struct syntax *text, enum attn_in id,
-                         enum attn_dtype dtype, struct fault *fault)
+                    enum attn_dtype dtype, struct fault *fault)
 {
     struct walk w = {.text = text, .fault = fault, .id = id, .dtype = dtype};
     do {

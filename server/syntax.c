@@ -248,7 +248,7 @@ const char *syntax_kind(const struct syntax *t)
 }
 
 void syntax_place(const struct syntax *t, const char *at, int64_t *line,
-                int64_t *column)
+                  int64_t *column)
 {
     const char *start = t->begin;
     *line = 1;

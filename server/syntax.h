@@ -37,7 +37,7 @@ const char *syntax_kind(const struct syntax *t);
 
 /* Line and column of a byte, from 1, in bytes. */
 void syntax_place(const struct syntax *t, const char *at, int64_t *line,
-                int64_t *column);
+                  int64_t *column);
 
 static inline bool syntax_is_space(char c)
 {
