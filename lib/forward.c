@@ -188,6 +188,14 @@ static bool write_weights(const struct forward *f, struct block *blk)
 
 /* ---------------------------------------------------------------- tasks */
 
+/* With few rows it is the reading of K and V that takes the time. */
+static int64_t tile_cost(const struct forward *f, const struct block *blk,
+                         const struct tile *t)
+{
+    return t->columns * (blk->lanes * f->layout->step_cost +
+                         (f->width + f->plan->d_v) * PLAN_READ_COST) + 1000;
+}
+
 static struct tally *fresh_tally(const struct forward *f, int64_t index)
 {
     char *shared = f->call->shared;
@@ -211,7 +219,7 @@ bool forward_attend(const struct attn_call *call, int64_t task,
     for (int64_t left = STEP; left > 0;) {
         if (blk->stage == BLOCK_TILES && next_tile(&f, blk, &t)) {
             run_tile(&f, blk, &t);
-            left -= blk->lanes * (t.columns + 8) * f.layout->step_cost;
+            left -= tile_cost(&f, blk, &t);
         } else if (blk->stage == BLOCK_TILES) {
             close_tiles(&f, blk);
         } else if (write_weights(&f, blk)) {

@@ -315,9 +315,11 @@ static void estimate(struct making *m)
     int64_t step = size_max(p->B / 64, 1), items = 0;
     for (int64_t item = 0; item < p->B; item += step, items++)
         p->work += pairs_of_item(m, item);
-    p->work *= items ? b / (double)items * h * (double)m->layout->step_cost
-                     : 0;
-    p->work += b * (h * n_q * (d_k + d_v) + g * n_k * (d_k + d_v));
+    double reading = (d_k + d_v) * PLAN_READ_COST /
+                     (double)size_max(m->layout->lanes, 1);
+    p->work *= b / (double)size_max(items, 1) * h *
+               ((double)m->layout->step_cost + reading);
+    p->work += b * (h * n_q + g * n_k) * (d_k + d_v);
     if (has(m, ATTN_X))
         p->work += 2 * b * (n_q * (double)p->d * h * d_k +
                             (double)p->m * (double)p->d_c * g * (d_k + d_v));

@@ -22,6 +22,9 @@ enum plan_phase {
     PLAN_REFERENCE, /* all of it, when the BLAS is wrong */
 };
 
+/* Operations that take as long as reading a number of K or V, about. */
+enum { PLAN_READ_COST = 16 };
+
 /* What an independent part of PROJECT, ROTATE or PREPARE makes. */
 enum plan_job {
     PLAN_Q, PLAN_K, PLAN_V,            /* project, rotate, copy a stage */
