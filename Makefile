@@ -48,8 +48,9 @@ support_objects := $(call objects,$(wildcard tests/support/*.c))
 unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
+load := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
 examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
-programs := $(unit) $(api) $(bench)
+programs := $(unit) $(api) $(bench) $(load)
 embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
 # --- flags -------------------------------------------------------------------
