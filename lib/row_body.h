@@ -2,8 +2,8 @@
 /*
  * row_body.h - the operations on a row, for one type.
  *
- * row_levels.c includes this twice, with `real`, the unsigned `whole` of
- * its size, NAME(x) and the numbers of exp. Loops are plain and branchless where
+ * row_levels.c includes this twice, with `real`, the unsigned `whole` of its
+ * size, NAME(x) and the numbers of exp. Loops are plain and branchless where
  * the compiler is to vectorise them; sums run in LANES fixed lanes, so that
  * their order does not depend on the CPU.
  */
