@@ -11,11 +11,14 @@
  */
 #include "listen.h"
 
+#include <errno.h>
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "admit.h"
@@ -33,6 +36,7 @@
 
 #define CONNECTION_MEMORY_BYTES ((size_t)256 << 10)
 #define RESUMED_EXTRA_S 7
+#define ACCEPT_REST_NS 50000000
 
 static struct {
     struct MHD_Daemon *daemon, *admin;
@@ -393,6 +397,20 @@ const char *listen_library(void)
     return MHD_get_version();
 }
 
+/* The library has no other way to say that accept() failed for want of
+ * descriptors; it would try again at once, for ever. */
+static void on_library_log(void *none, const char *format, va_list arguments)
+{
+    struct timespec rest = { .tv_nsec = ACCEPT_REST_NS };
+    bool wanting = errno == EMFILE || errno == ENFILE || errno == ENOBUFS
+        || errno == ENOMEM;
+
+    (void)none;
+    (void)arguments;
+    if (wanting && strstr(format, "accepting connection") != NULL)
+        nanosleep(&rest, NULL);
+}
+
 /* One door: its socket, threads, connections; admin: not NULL for the second,
  * which has a thread of its own. */
 static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
@@ -405,8 +423,9 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
     };
 
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
-        0, NULL, NULL, on_request, admin,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
+        | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, admin,
+        MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
         MHD_OPTION_ARRAY, pool,
         MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,

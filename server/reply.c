@@ -305,6 +305,8 @@ void reply_record(struct request *r, bool complete)
 
     if (atomic_load(&r->where) == PHASE_REPLY)
         request_mark(r, STEP_REPLY);
+    else if (complete)
+        r->status = 400;    /* the library's own reply to broken framing */
     if (!probe || config.log_probes)
         record_log(r, total_ns);
     if (probe)

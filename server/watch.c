@@ -16,8 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -32,7 +31,6 @@
 #include "notify.h"
 #include "queue.h"
 
-#define EYES 1024           /* requests looked at in one round */
 #define ROUND_MS 20         /* between two rounds while there are any */
 #define REST_MS 1000        /* between two without */
 #define GUESTS_MS 250       /* between two looks at the guests, if any */
@@ -46,6 +44,7 @@ static struct {
     struct request *head;
     struct request *current;
     int64_t next_number;
+    atomic_int count;
     pthread_t thread;
     int wake, signals;
     int64_t trimmed_ms, guests_ms, notified_ms;
@@ -87,6 +86,7 @@ void watch_add(struct request *r)
     watch.head = r;
     r->watched = true;
     r->watch_number = watch.next_number++;
+    atomic_fetch_add(&watch.count, 1);
     pthread_mutex_unlock(&watch.lock);
     if (first)
         wake();
@@ -97,6 +97,7 @@ static void unlink_request(struct request *r)
     if (!r->watched)
         return;
     r->watched = false;
+    atomic_fetch_sub(&watch.count, 1);
     if (r->watch_previous != NULL)
         r->watch_previous->watch_next = r->watch_next;
     else
@@ -123,8 +124,27 @@ struct eye {
     bool late;
 };
 
-static struct pollfd polled[2 + LINGER_MAX + EYES];
-static struct eye eyes[EYES];
+/* What poll() looks at: signals, the wake-up, those that linger, requests.
+ * Room for as many requests as were ever watched at a time. */
+static struct pollfd *polled;
+static struct eye *eyes;
+static int room;
+
+static void make_room(void)
+{
+    int wanted = atomic_load(&watch.count) + 64;
+    struct pollfd *p;
+    struct eye *e;
+
+    if (wanted <= room + 32)
+        return;
+    p = realloc(polled, (size_t)(2 + LINGER_MAX + wanted) * sizeof *p);
+    polled = p != NULL ? p : polled;
+    e = realloc(eyes, (size_t)wanted * sizeof *e);
+    eyes = e != NULL ? e : eyes;
+    if (p != NULL && e != NULL)
+        room = wanted;
+}
 
 static bool is_suspended(const struct request *r)
 {
@@ -148,7 +168,7 @@ static int look_around(struct pollfd *at, int *wait_ms)
     pthread_mutex_lock(&watch.lock);
     if (watch.head != NULL)
         *wait_ms = min_wait(*wait_ms, ROUND_MS);
-    for (struct request *r = watch.head; r != NULL && n < EYES;
+    for (struct request *r = watch.head; r != NULL && n < room;
          r = r->watch_next, n++) {
         short events = r->probed || r->http_1_0 ? 0 : POLLRDHUP;
 
@@ -244,6 +264,7 @@ static bool round_once(int wait_ms)
     uint64_t count;
     bool signalled;
 
+    make_room();
     polled[0] = (struct pollfd){ .fd = watch.signals, .events = POLLIN };
     polled[1] = (struct pollfd){ .fd = watch.wake, .events = POLLIN };
     lingering = linger_look(polled + 2);
@@ -285,7 +306,8 @@ bool watch_open(void)
     watch.thread = pthread_self();
     watch.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     watch.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return watch.signals >= 0 && watch.wake >= 0 && linger_open();
+    make_room();
+    return watch.signals >= 0 && watch.wake >= 0 && room > 0 && linger_open();
 }
 
 static const char *signal_name(void)

@@ -3,11 +3,13 @@
  * test_drain.c - SIGTERM: nobody who was let in is turned away half served.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -167,6 +169,29 @@ START_TEST(second_signal_ends_at_once)
 }
 END_TEST
 
+/* The first process of a container has no default handlers. */
+START_TEST(process_1_ends_on_sigterm_too)
+{
+    char file[64];
+    int status;
+    pid_t outer = fork();
+
+    if (outer == 0) {
+        if (unshare(CLONE_NEWPID) != 0)
+            _exit(99);
+        daemon_start(&d, NULL);
+        snprintf(file, sizeof file, "/proc/%d/status", (int)d.pid);
+        ck_assert(daemon_says(file, "\t1\nNSpgid", 0));
+        kill(d.pid, SIGTERM);
+        _exit(daemon_wait(&d, 1));
+    }
+    ck_assert_int_eq(waitpid(outer, &status, 0), outer);
+    ck_assert(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 99 || geteuid() == 0)
+        ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 /* ---------------------------------------------------- clients in a loop */
 
 static atomic_int short_replies, whole_replies;
@@ -244,6 +269,7 @@ int main(void)
         work_beyond_the_drain_timeout_is_503,
         upload_beyond_the_drain_timeout_is_503,
         second_signal_ends_at_once,
+        process_1_ends_on_sigterm_too,
         twenty_clients_in_a_loop_see_no_short_reply,
         NULL
     };
