@@ -252,7 +252,10 @@ void syntax_place(const struct syntax *t, const char *at, int64_t *line,
 {
     const char *start = t->begin;
     *line = 1;
-    for (const char *p; (p = memchr(start, '\n', (size_t)(at - start)));) {
+    while (at > start) {            /* an empty body may be NULL */
+        const char *p = memchr(start, '\n', (size_t)(at - start));
+        if (p == NULL)
+            break;
         start = p + 1;
         ++*line;
     }
