@@ -48,9 +48,9 @@ support_objects := $(call objects,$(wildcard tests/support/*.c))
 unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
-load := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
+loaders := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
 examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
-programs := $(unit) $(api) $(bench) $(load)
+programs := $(unit) $(api) $(bench) $(loaders)
 embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
 # --- flags -------------------------------------------------------------------
@@ -194,6 +194,18 @@ tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 bench: all $(bench) ## time the library
 	@for program in $(bench); do $$program || exit; done
 
+N ?= 4096
+D ?= 64
+HEADS ?= 1
+CONNECTIONS ?= 1
+RATE ?= 0
+DURATION ?= 3
+load: all $(loaders) ## sweep n = 2 ... N; URL= D= HEADS= A=1 CONNECTIONS= RATE=
+	@python3 tests/load/sweep.py --daemon $(O)/attentiond --to $(N) --d $(D) \
+	--tools $(O)/tests/load --out $(B)/load --heads $(HEADS) $(if $(A),--A) \
+	--connections $(CONNECTIONS) --rate $(RATE) --seconds $(DURATION) \
+	$(if $(URL),--url $(URL))
+
 to := $(DESTDIR)$(PREFIX)
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(to)/,bin include lib/pkgconfig share/attentiond)
@@ -221,7 +233,7 @@ clean: ## remove what was built
 	rm -rf $(B)
 
 FORCE:
-.PHONY: FORCE all asan bench check check-more clean help install lint run \
+.PHONY: FORCE all asan bench check check-more clean help install lint load run \
 	setup test tsan ubsan uninstall
 .DELETE_ON_ERROR:
 .SECONDARY:
