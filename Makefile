@@ -173,9 +173,10 @@ test: ## set up, then build and run every test
 check: all $(programs) $(examples) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
-check-more: ## what a bare chroot cannot run: lints, sanitizers, clang
+check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	@tests/support/setup.sh $(build_packages) $(test_packages) $(more_packages)
 	$(remake) lint
+	$(remake) openapi
 	$(remake) CC=clang WERROR=1 check
 	$(remake) asan ubsan tsan
 
@@ -184,6 +185,9 @@ lint: ## layers, style, shell scripts, openapi.yaml
 	tests/lint/style.sh
 	shellcheck .ci/run $(wildcard tests/*.sh tests/*/*.sh docs/*/*.sh)
 	tests/lint/openapi.sh
+
+openapi: all ## validate requests and replies, with a client made from it
+	tests/openapi/run.sh $(O)/attentiond $(B)/openapi
 
 asan: ; $(remake) SAN=address check ## every test with the address sanitizer
 ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
