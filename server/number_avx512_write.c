@@ -19,8 +19,7 @@ enum {
     FIRST = 16, /* places in a source: the 1st digit, after 16 others */
     POINT = 17,
     ZERO = 18,
-    GROUPS = 2, /* of eight, to keep the CPU busy while results are due */
-    BATCH = 8 * GROUPS,
+    BATCH = 16, /* twice eight: one computes while the other waits */
     FEW = 4,    /* numbers that are not worth a batch */
     BATCH_BYTES = BATCH * (NUMBER_F64_MAX + 1) + 64,
 };
@@ -104,10 +103,10 @@ AVX512_INLINE __m512i eight_digits(__m512i x)
     __m512i r = _mm512_sub_epi64(x, _mm512_mul_epu32(q, lanes(10000)));
     x = _mm512_or_si512(q, _mm512_slli_epi64(r, 32));
     q = _mm512_srli_epi16(_mm512_mulhi_epu16(x, _mm512_set1_epi16(5243)), 3);
-    r = _mm512_sub_epi16(x, _mm512_mullo_epi16(q, _mm512_set1_epi16(100)));
+    r = _mm512_sub_epi32(x, _mm512_madd_epi16(q, _mm512_set1_epi32(100)));
     x = _mm512_or_si512(q, _mm512_slli_epi32(r, 16));
     q = _mm512_mulhi_epu16(x, _mm512_set1_epi16(6554));
-    r = _mm512_sub_epi16(x, _mm512_mullo_epi16(q, _mm512_set1_epi16(10)));
+    r = _mm512_sub_epi16(x, _mm512_maddubs_epi16(q, _mm512_set1_epi16(10)));
     return _mm512_or_si512(q, _mm512_slli_epi16(r, 8));
 }
 
@@ -267,6 +266,14 @@ AVX512_INLINE struct decimals shortest_f64(const double *values, __mmask8 mask)
     };
 }
 
+AVX512_INLINE struct decimals shortest(const void *values, size_t at, size_t k,
+                                       bool is_f32)
+{
+    __mmask8 mask = (__mmask8)(k < 8 ? (1 << k) - 1 : 255);
+    return is_f32 ? shortest_f32((const float *)values + at, mask)
+                  : shortest_f64((const double *)values + at, mask);
+}
+
 /* How many digits there are up to the last that is not 0, at least one. */
 AVX512_INLINE __m512i count_digits(struct decimals d)
 {
@@ -337,12 +344,9 @@ AVX512_INLINE char *write_batch(char *p, const void *values, size_t at,
 {
     struct layout to;
     to.negative = to.refused = 0;
-    for (size_t i = 0; i < k; i += 8) {
-        __mmask8 mask = (__mmask8)(((1u << k) - 1) >> i);
-        lay_out(is_f32 ? shortest_f32((const float *)values + at + i, mask)
-                       : shortest_f64((const double *)values + at + i, mask),
-                &to, i);
-    }
+    lay_out(shortest(values, at, k, is_f32), &to, 0);
+    if (k > 8)
+        lay_out(shortest(values, at + 8, k - 8, is_f32), &to, 8);
     for (size_t i = 0; i < k; i++) {
         if (!(to.refused >> i & 1))
             p = put(p, &to, i);
