@@ -55,7 +55,7 @@ END_TEST
 
 START_TEST(fifty_suspended_requests_are_finished)
 {
-    char *body = call_json(2500, 32, "\"return\":[\"lse\"]");
+    char *body = call_json(4000, 2, "\"return\":[\"lse\"],\"softcap\":5");
     char *text = malloc(1 << 20);
     int fd[50];
 

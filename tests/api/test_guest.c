@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -235,6 +236,44 @@ START_TEST(thousand_idle_connections_hold_nobody_up)
 }
 END_TEST
 
+/* Seconds of CPU time that the daemon has used. */
+static double cpu_seconds(void)
+{
+    char file[64];
+    long user = 0, system = 0;
+
+    snprintf(file, sizeof file, "/proc/%d/stat", (int)d.pid);
+    char *text = daemon_said(file), *at = strrchr(text, ')');
+    ck_assert_int_eq(sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+                            "%*u %ld %ld", &user, &system), 2);
+    free(text);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+START_TEST(wanting_descriptors_are_waited_for_without_spinning)
+{
+    struct rlimit none = { 0, 0 }, usual;
+    int fd[20];
+
+    start(NULL);
+    ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, NULL, &usual), 0);
+    none.rlim_max = usual.rlim_max;
+    ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &none, NULL), 0);
+    for (int i = 0; i < 20; i++)
+        fd[i] = raw_open(d.port);
+    double before = cpu_seconds();
+    daemon_rest(1.0);
+    ck_assert_double_lt(cpu_seconds() - before, 0.2 * daemon_slack());
+    ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &usual, NULL), 0);
+    struct http_reply r = http_post(d.port, CALL_EXAMPLE);
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    for (int i = 0; i < 20; i++)
+        close(fd[i]);
+    daemon_stop(&d);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -248,6 +287,7 @@ int main(void)
         address_above_its_limit_gets_503,
         address_above_its_rate_gets_429,
         thousand_idle_connections_hold_nobody_up,
+        wanting_descriptors_are_waited_for_without_spinning,
         NULL
     };
 
