@@ -173,15 +173,39 @@ END_TEST
 
 /* --------------------------------------------------------- small shapes */
 
+static const struct sizes with_0[] = {
+    {2, 4, 2, 0, 7, 4, 8}, {2, 4, 2, 5, 0, 4, 8},  {2, 4, 2, 5, 7, 0, 8},
+    {2, 4, 2, 5, 7, 4, 0}, {2, 4, 2, 60, 7, 0, 0}, {1, 1, 1, 1, 0, 0, 0}};
+
+enum { N_WITH_0 = sizeof with_0 / sizeof *with_0 };
+
 START_TEST(axes_of_size_0_are_legal)
 {
-    static const struct sizes sizes[] = {
-        {2, 4, 2, 0, 7, 4, 8}, {2, 4, 2, 5, 0, 4, 8}, {2, 4, 2, 5, 7, 0, 8},
-        {2, 4, 2, 5, 7, 4, 0}, {2, 4, 2, 60, 7, 0, 0}, {1, 1, 1, 1, 0, 0, 0}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int i = 0; i < N_WITH_0; i++) {
         reopen(ATTN_FLOAT32);
-        trial_operands(&t, sizes[i]);
+        trial_operands(&t, with_0[i]);
+        t.in.rope = true;
         trial_run(&t);
+    }
+}
+END_TEST
+
+START_TEST(what_has_no_elements_needs_no_memory)
+{
+    for (int i = 0; i < N_WITH_0; i++) {
+        reopen(ATTN_FLOAT32);
+        trial_operands(&t, with_0[i]);
+        for (int name = ATTN_Q; name <= ATTN_V; name++)
+            if (attn_tensor_elements(&t.in.tensor[name]) == 0)
+                t.in.tensor[name].data = NULL;
+        struct attn_call call = {.in = &t.in, .plan = &t.plan, .out = &t.out};
+        ck_assert_int_eq(trial_plan(&t), ATTN_OK);
+        for (int name = 0; name < ATTN_N_OUT; name++)
+            if (t.plan.output_bytes[name])
+                t.out.data[name] = trial_block(&t, t.plan.output_bytes[name]);
+        attn_run(&call, trial_block(&t, attn_run_bytes(&t.plan)));
+        for (int64_t k = 0; k < trial_out_count(&t, ATTN_OUT_OUTPUT); k++)
+            ck_assert(isfinite(trial_out(&t, ATTN_OUT_OUTPUT, k)));
     }
 }
 END_TEST
@@ -206,6 +230,7 @@ int main(void)
         NaN_spoils_what_sees_it_over_ranges,
         every_level_of_the_CPU_meets_the_formula,
         axes_of_size_0_are_legal,
+        what_has_no_elements_needs_no_memory,
         every_number_of_queries_meets_the_formula,
         NULL};
     attn_init();
