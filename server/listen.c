@@ -34,7 +34,7 @@
 #include "watch.h"
 #include "work.h"
 
-#define CONNECTION_MEMORY_BYTES ((size_t)256 << 10)
+#define CONNECTION_MEMORY_BYTES ((size_t)128 << 10)
 #define RESUMED_EXTRA_S 7
 #define ACCEPT_REST_NS 50000000
 
