@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "compute.h"
 #include "config.h"
 #include "decode.h"
 #include "form.h"
@@ -61,22 +62,40 @@ static bool within_limit(struct request *r)
     return false;
 }
 
+static void refuse_memory(struct request *r, size_t wanted)
+{
+    double budget = (double)compute_budget();
+    double all = (double)wanted + (double)r->arena.bytes +
+                 (double)r->body.capacity;
+
+    if (budget > 0 && all > budget) {
+        fault_set(&r->fault, PROBLEM_TOO_MUCH_MEMORY, NULL,
+                  "The body and its numbers take %.0f bytes of memory; the "
+                  "limit is %.0f (--memory-bytes).", all, budget);
+        r->fault.has_limit = r->fault.has_got = true;
+        r->fault.limit = budget;
+        r->fault.got = all;
+        return;
+    }
+    fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
+              "There is no memory for the numbers of the body now "
+              "(--memory-bytes).");
+    r->fault.retry_after_s = 1;
+}
+
 /* Memory for the tensors that were found. */
 static bool make_room(struct request *r)
 {
     const struct members *m = &r->decoding->members;
     for (int i = 0; i < ATTN_N_IN; i++) {
         struct attn_tensor *t = &r->input.tensor[i];
-        size_t width = nested_width((enum attn_in)i, r->input.dtype);
-
         if (!m->tensor[i].text)
             continue;
-        t->data = arena_alloc(&r->arena,
-                              (size_t)attn_tensor_elements(t) * width);
+        size_t bytes = nested_width((enum attn_in)i, r->input.dtype) *
+                       (size_t)attn_tensor_elements(t);
+        t->data = arena_alloc(&r->arena, bytes);
         if (!t->data) {
-            fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
-                      "There is no memory for \"%s\" now.", fields[i].name);
-            r->fault.retry_after_s = 1;
+            refuse_memory(r, bytes);
             return false;
         }
     }

@@ -71,20 +71,25 @@ static void begin(struct ranges *r, enum attn_in id, const char *p, int64_t at)
                                            .first = at};
 }
 
-/* Cuts a long row, from its first value at p, whose element is `at`. */
-static void cut_row(struct ranges *r, enum attn_in id, const char *p,
-                    const char *close, int64_t at)
+/* Cuts a long row, from its first value at p, whose element is `at`. False if
+ * the row has more than `width` elements: nothing may be written there. */
+static bool cut_row(struct ranges *r, enum attn_in id, const char *p,
+                    const char *close, int64_t at, int64_t width)
 {
+    const int64_t stop = at + width;
     while (close - p > 2 * NESTED_RANGE_BYTES) {
         const char *next = p + NESTED_RANGE_BYTES;
         next = memchr(next, ',', (size_t)(close - next));
         if (!next)
-            return;
+            break;
         at += count_commas(p, next) + 1;
-        p = syntax_after_space(next + 1, close);
+        if (at >= stop)
+            return false;
+        p = next + 1;
         cut(r, p, at);
         begin(r, id, p, at);
     }
+    return true;
 }
 
 static bool has_room(const struct nested *t)
@@ -115,7 +120,8 @@ bool nested_scan(const char *p, const char *end, enum attn_in id,
             return false;
         if (width == 0)
             t->dim[t->rank - 1] = width = count_commas(p, close) + 1;
-        cut_row(&r, id, p, close, at);
+        if (!cut_row(&r, id, p, close, at, width))
+            return false;
         p = close_lists(close + 1, end, t, count, &depth);
         if (!p)
             return false;

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "compute.h"
 #include "config.h"
 #include "posted.h"
 #include "tensor.h"
@@ -243,6 +244,37 @@ START_TEST(byte_that_no_json_has_is_named_wherever_it_stands)
 }
 END_TEST
 
+/* The borders of UTF-8 (RFC 3629): `bad` is the place of the first byte that
+ * cannot be there, or -1. */
+START_TEST(strings_hold_what_utf_8_allows)
+{
+    static const struct {
+        const char *string;
+        int bad;
+    } rows[] = {
+        {"\xc2\x80", -1}, {"\xdf\xbf", -1}, {"\xe0\xa0\x80", -1},
+        {"\xed\x9f\xbf", -1}, {"\xee\x80\x80", -1},
+        {"\xf0\x90\x80\x80", -1}, {"\xf4\x8f\xbf\xbf", -1}, {"\x7f", -1},
+        {"\x80", 0}, {"\xc1\xbf", 0}, {"\xc2\x7f", 1}, {"\xc2\xc0", 1},
+        {"\xe0\x9f\xbf", 1}, {"\xed\xa0\x80", 1}, {"\xe1\x80(", 2},
+        {"\xf0\x8f\xbf\xbf", 1}, {"\xf4\x90\x80\x80", 1},
+        {"\xf1\x80\x80(", 3}, {"\xf5\x80\x80\x80", 0}, {"\xff", 0},
+        {"\x1f", 0}, {"\x10", 0}, {"\n", 0}, {"\\x", 1}, {"\\u00g0", 4},
+        {"\\uD800", -1}, {"\\\"\\/\\b\\f\\n\\r\\t\\\\\\uAbCd", -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char body[64];
+        sprintf(body, "{\"%s\":1}", rows[i].string);
+        decode(body);
+        if (rows[i].bad >= 0)
+            expect_not_json(body, 2 + (size_t)rows[i].bad);
+        else
+            ck_assert_int_eq((int)p.r->fault.problem, PROBLEM_UNKNOWN_MEMBER);
+        posted_close(&p);
+    }
+}
+END_TEST
+
 static bool jansson_reads(const char *text, size_t n)
 {
     json_error_t error;
@@ -285,6 +317,18 @@ START_TEST(json_is_what_jansson_takes_for_json)
 }
 END_TEST
 
+/* A text of n times `unit` in front of and behind `middle`. */
+static char *repeated(const char *front, const char *unit, int n,
+                      const char *behind)
+{
+    char *text = malloc(strlen(unit) * (size_t)n + 100);
+    char *end = stpcpy(text, front);
+    for (int i = 0; i < n; i++)
+        end = stpcpy(end, unit);
+    strcpy(end, behind);
+    return text;
+}
+
 START_TEST(fault_at_the_far_end_of_a_large_body_has_its_place)
 {
     char *body = counting(2, (int64_t[]){4000, 64}, ", ");
@@ -311,6 +355,27 @@ START_TEST(fault_at_the_far_end_of_a_large_body_has_its_place)
     ck_assert_int_eq((int)p.r->fault.problem, PROBLEM_NOT_JSON);
     posted_close(&p);
     free(body);
+}
+END_TEST
+
+/* The place of a range follows from the first row and the first lists: what
+ * comes later must not make it lie outside the array. */
+START_TEST(later_lists_that_are_longer_write_nothing)
+{
+    static const char *const rows[][3] = {
+        {"{\"Q\":[[1],[1", ",2", "]],\"K\":[[1]],\"V\":[[1]]}"},
+        {"{\"Q\":[[[1,2,3]],[[1,2,3]", ",[1,2,3]",
+         "]],\"K\":[[1]],\"V\":[[1]]}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *body = repeated(rows[i][0], rows[i][1], 1000000, rows[i][2]);
+        const struct fault *f = decode(body);
+        ck_assert_int_eq((int)f->problem, PROBLEM_RAGGED);
+        ck_assert_str_eq(f->pointer, "/Q/1");
+        ck_assert(f->has_got && f->got == 1000001 && f->expected == 1);
+        posted_close(&p);
+        free(body);
+    }
 }
 END_TEST
 
@@ -342,6 +407,26 @@ START_TEST(more_numbers_than_the_limit_are_refused_with_both)
 }
 END_TEST
 
+START_TEST(memory_that_can_never_be_had_is_no_matter_of_waiting)
+{
+    char *body = counting(2, (int64_t[]){3000, 64}, ",");
+    block_set_budget(512 << 10);
+    const struct fault *f = decode(body);
+    ck_assert_int_eq((int)f->problem, PROBLEM_MEMORY_BUDGET);
+    ck_assert_int_gt(f->retry_after_s, 0);
+    posted_close(&p);
+
+    compute_set_budget(512 << 10);
+    f = decode(body);
+    ck_assert_int_eq((int)f->problem, PROBLEM_TOO_MUCH_MEMORY);
+    ck_assert(f->has_limit && f->limit == 512 << 10);
+    ck_assert(f->has_got && f->got >= 3000 * 64 * sizeof(float));
+    posted_close(&p);
+    compute_set_budget(0);
+    free(body);
+}
+END_TEST
+
 START_TEST(rows_that_claim_more_than_the_text_holds_are_refused)
 {
     /* 1 x 1000 numbers, then 1000 rows of one: a shape of 10^6. */
@@ -358,18 +443,6 @@ START_TEST(rows_that_claim_more_than_the_text_holds_are_refused)
     free(body);
 }
 END_TEST
-
-/* A text of n times `unit` in front of and behind `middle`. */
-static char *repeated(const char *front, const char *unit, int n,
-                      const char *behind)
-{
-    char *text = malloc(strlen(unit) * (size_t)n + 100);
-    char *end = stpcpy(text, front);
-    for (int i = 0; i < n; i++)
-        end = stpcpy(end, unit);
-    strcpy(end, behind);
-    return text;
-}
 
 /* Each of these would take minutes in quadratic time, or overflow a stack. */
 START_TEST(hostile_bodies_take_linear_time)
@@ -432,10 +505,13 @@ int main(void)
         ranges_of_a_large_body_meet_without_a_gap,
         text_cut_at_any_byte_ends_too_early_there,
         byte_that_no_json_has_is_named_wherever_it_stands,
+        strings_hold_what_utf_8_allows,
         json_is_what_jansson_takes_for_json,
         fault_at_the_far_end_of_a_large_body_has_its_place,
+        later_lists_that_are_longer_write_nothing,
         overflow_is_judged_by_a_dtype_that_comes_last,
         more_numbers_than_the_limit_are_refused_with_both,
+        memory_that_can_never_be_had_is_no_matter_of_waiting,
         rows_that_claim_more_than_the_text_holds_are_refused,
         hostile_bodies_take_linear_time,
         each_failing_allocation_is_a_503_and_leaks_nothing,
