@@ -26,7 +26,8 @@ PHASES = ["receive", "queue", "decode", "compute", "encode"]
 COLUMNS = (["n", "d", "heads", "with_A", "connections", "body_bytes",
             "reply_bytes", "requests_per_second", "tokens_per_second",
             "closed_p50_ms", "closed_p99_ms", "open_rate", "open_p50_ms",
-            "open_p99_ms", "open_failed", "floor_requests_per_second"]
+            "open_p99_ms", "open_failed", "floor_requests_per_second",
+            "cpu_ms"]
            + [f"{phase}_ms" for phase in PHASES] + ["resident_mb"])
 
 
@@ -92,34 +93,34 @@ def timings(headers):
     return [float(found.get(phase, 0)) for phase in PHASES]
 
 
-def resident_mb(client):
+def metric(client, name):
     _, _, text = client.ask("GET", "/metrics")
-    found = re.search(rb"^process_resident_memory_bytes (\S+)", text, re.M)
-    return float(found[1]) / 1e6 if found else 0.0
+    found = re.search(rf"^{name} (\S+)", text.decode(), re.M)
+    return float(found[1]) if found else 0.0
 
 
 def closed_loop(url, body_file, connections, seconds):
-    """wrk's requests a second, p50 and p99 in ms."""
+    """wrk's requests a second, p50 and p99 in ms, how many it sent."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write("wrk.method = 'POST'\n"
                      f"local f = io.open('{body_file}', 'rb')\n"
                      "wrk.body = f:read('*a')\n"
                      "wrk.headers['Content-Type'] = 'application/json'\n"
                      "done = function(s, l, r) io.write(string.format("
-                     "'RESULT %.3f %.3f %.3f %d\\n', s.requests / s.duration"
+                     "'RESULT %.3f %.3f %.3f %d %d\\n', s.requests / s.duration"
                      " * 1e6, l:percentile(50) / 1e3, l:percentile(99) / 1e3,"
-                     " s.errors.status + s.errors.connect + s.errors.read"
+                     " s.requests, s.errors.status + s.errors.connect + s.errors.read"
                      " + s.errors.write + s.errors.timeout)) end\n")
         script.flush()
         out = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s",
              "--timeout", "60s", "-s", script.name, url],
             capture_output=True, text=True, check=True).stdout
-    rate, p50, p99, errors = re.search(
-        r"RESULT (\S+) (\S+) (\S+) (\d+)", out).groups()
+    rate, p50, p99, asked, errors = re.search(
+        r"RESULT (\S+) (\S+) (\S+) (\d+) (\d+)", out).groups()
     if int(errors):
         raise RuntimeError(f"{errors} failed under wrk")
-    return float(rate), float(p50), float(p99)
+    return float(rate), float(p50), float(p99), int(asked)
 
 
 def open_loop(tools, url, body_file, rate, seconds):
@@ -146,19 +147,23 @@ def measure(options, url, floor_url, n):
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        rate, p50, p99 = closed_loop(url + "/attention", file.name,
-                                     options.connections, options.seconds)
+        cpu = metric(client, "process_cpu_seconds_total")
+        rate, p50, p99, asked = closed_loop(
+            url + "/attention", file.name, options.connections,
+            options.seconds)
+        cpu = metric(client, "process_cpu_seconds_total") - cpu
         floor = closed_loop(f"{floor_url}/attention?bytes={len(reply)}",
                             file.name, options.connections,
                             options.seconds)[0] if floor_url else 0
-        asked = options.rate or rate / 2
+        steady = options.rate or rate / 2
         o50, o99, failed = open_loop(options.tools, url + "/attention",
-                                     file.name, asked, options.seconds)
+                                     file.name, steady, options.seconds)
     return dict(zip(COLUMNS, [
         n, options.d, options.heads, int(options.with_a),
         options.connections, len(data), len(reply), round(rate, 2),
-        round(rate * n), p50, p99, round(asked, 2), o50, o99, failed,
-        round(floor, 2), *phases, round(resident_mb(client), 1)],
+        round(rate * n), p50, p99, round(steady, 2), o50, o99, failed,
+        round(floor, 2), round(cpu * 1e3 / asked, 3), *phases,
+        round(metric(client, "process_resident_memory_bytes") / 1e6, 1)],
         strict=True))
 
 
