@@ -14,6 +14,7 @@
 
 #include "compute.h"
 #include "config.h"
+#include "nested.h"
 #include "posted.h"
 #include "tensor.h"
 
@@ -369,6 +370,15 @@ START_TEST(later_lists_that_are_longer_write_nothing)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *body = repeated(rows[i][0], rows[i][1], 1000000, rows[i][2]);
+        size_t length = strlen(body);
+        struct nested t;
+        struct nested_range *ranges =
+            calloc(NESTED_RANGES_MAX(length), sizeof *ranges);
+        int64_t n = 0;
+        ck_assert(!nested_scan(strchr(body, '['), body + length, ATTN_Q, &t,
+                               ranges, &n));
+        free(ranges);
+
         const struct fault *f = decode(body);
         ck_assert_int_eq((int)f->problem, PROBLEM_RAGGED);
         ck_assert_str_eq(f->pointer, "/Q/1");
