@@ -307,6 +307,8 @@ void reply_record(struct request *r, bool complete)
         request_mark(r, STEP_REPLY);
     else if (complete)
         r->status = 400;    /* the library's own reply to broken framing */
+    else if (r->status == 0)
+        r->status = problem_row(PROBLEM_CANCELLED)->status;
     if (!probe || config.log_probes)
         record_log(r, total_ns);
     if (probe)

