@@ -34,7 +34,7 @@ log=$build/test.log
 failed=
 for program; do
     echo "TEST  ${program##*/tests/}"
-    timeout -k 10 900 "$program" >"$log" 2>&1 </dev/null
+    timeout --foreground -k 10 900 "$program" >"$log" 2>&1 </dev/null
     status=$?
     grep "$summary" "$log"
     imperfect=$(grep "$summary" "$log" | grep -cv "$passed")
