@@ -6,6 +6,7 @@
 #define VIEW_H
 
 #include "plan.h"
+#include "real.h"
 
 struct view {
     char *data;
@@ -20,7 +21,8 @@ struct view view_of(void *data, int64_t size, int64_t heads, int64_t n,
 static inline void *view_at(const struct view *v, int64_t b, int64_t h,
                             int64_t row)
 {
-    return v->data + (b * v->batch + h * v->head + row * v->row) * v->size;
+    return real_at(v->data, b * v->batch + h * v->head + row * v->row,
+                   v->size);
 }
 
 /* PLAN_Q, PLAN_K or PLAN_V as given or projected; K and V the new rows. */
