@@ -18,7 +18,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 build_packages := gcc libc6-dev pkg-config libmicrohttpd-dev libjansson-dev \
 	libopenblas-dev zlib1g-dev libyaml-dev curl
 test_packages := check libcurl4-gnutls-dev python3 nodejs wrk hey
-more_packages := clang shellcheck universal-ctags \
+more_packages := clang shellcheck universal-ctags prometheus \
 	$(if $(shell command -v npm),,npm)
 
 # --- what is built from what -------------------------------------------------
@@ -173,10 +173,16 @@ test: ## set up, then build and run every test
 check: all $(programs) $(examples) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
+check-unit: $(unit) ## build and run the unit tests alone
+	@$(run) $(unit)
+
+daemon: $(O)/attentiond
+
 check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	@tests/support/setup.sh $(build_packages) $(test_packages) $(more_packages)
 	$(remake) lint
 	$(remake) openapi
+	$(remake) check-metrics
 	$(remake) CC=clang WERROR=1 check
 	$(remake) asan ubsan tsan
 
@@ -189,11 +195,18 @@ lint: ## layers, style, shell scripts, openapi.yaml
 openapi: all ## validate requests and replies, with a client made from it
 	tests/openapi/run.sh $(O)/attentiond $(B)/openapi
 
+check-metrics: all ## hold /metrics against Prometheus' own checker
+	tests/lint/metrics.sh $(O)/attentiond
+
 asan: ; $(remake) SAN=address check ## every test with the address sanitizer
 ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
 tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
+
+IMAGE ?= attentiond
+image: ## the container image, with docker or podman, whichever answers
+	@tools/image.sh $(IMAGE) $(VERSION) $(IMAGE_FLAGS)
 
 bench: all $(bench) ## time the library
 	@for program in $(bench); do $$program || exit; done
@@ -209,6 +222,14 @@ load: all $(loaders) ## sweep n = 2 ... N; URL= D= HEADS= A=1 CONNECTIONS= RATE=
 	--tools $(O)/tests/load --out $(B)/load --heads $(HEADS) $(if $(A),--A) \
 	--connections $(CONNECTIONS) --rate $(RATE) --seconds $(DURATION) \
 	$(if $(URL),--url $(URL))
+
+load-small: all $(loaders) ## small requests beside a bare server, health under load
+	@python3 tests/load/small.py --daemon $(O)/attentiond \
+	--tools $(O)/tests/load --seconds $(DURATION)
+
+soak: all ## ten minutes of everything at once; DURATION=seconds
+	@python3 tests/load/soak.py --daemon $(O)/attentiond \
+	--seconds $(if $(filter command line,$(origin DURATION)),$(DURATION),600)
 
 to := $(DESTDIR)$(PREFIX)
 install: all ## install below $(DESTDIR)$(PREFIX)
