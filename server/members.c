@@ -229,7 +229,7 @@ bool members_scan(struct members *c)
                   "No memory left for this request now.");
         return false;
     }
-    return walk(c);
+    return c->scanned = walk(c);
 }
 
 /* With a 422 in hand: are all companions there? The library asks that first,
@@ -279,11 +279,12 @@ void members_explain(struct members *c)
     *c->fault = (struct fault){0};
     if (!is_json(c))
         return;
+    /* dtype may come last: if the scan did not get so far, float64 first,
+     * which finds less. */
     c->exact = true;
-    /* dtype may come last: float64 first, which finds less. */
-    c->dtype = ATTN_FLOAT64;
-    if (walk(c) && c->in->dtype == ATTN_FLOAT32) {
-        c->dtype = ATTN_FLOAT32;
+    c->dtype = c->scanned ? c->in->dtype : ATTN_FLOAT64;
+    if (walk(c) && c->in->dtype != c->dtype) {
+        c->dtype = c->in->dtype;
         *c->fault = (struct fault){0};
         walk(c);
     }

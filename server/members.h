@@ -24,6 +24,7 @@ struct members {
     /* private */
     struct syntax walk;
     uint64_t seen;              /* bit: enum field_id */
+    bool scanned;               /* to the end, so dtype is known */
     bool exact;                 /* explaining */
     enum attn_dtype dtype;      /* to explain with */
     bool additive;

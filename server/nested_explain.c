@@ -69,36 +69,6 @@ static const char *advice(const struct walk *w, char first)
     return "";
 }
 
-static void wrong_type(struct walk *w, const char *pointer, const char *found,
-                       char first)
-{
-    fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
-              "\"%s\" is %s, expected %s.%s", pointer, found, expected(w),
-              advice(w, first));
-}
-
-static void check_number(struct walk *w, const char *pointer, double value,
-                         bool overflow, const char *p)
-{
-    bool integer = fields[w->id].type != FIELD_REALS;
-    int shown = (int)(w->text->p - p < 40 ? w->text->p - p : 40);
-
-    overflow = overflow || (!integer && w->dtype == ATTN_FLOAT32 &&
-                            isinf((float)value));
-    if (overflow)
-        fault_set(w->fault, PROBLEM_NUMBER_OVERFLOW, pointer,
-                  "\"%s\" is %.*s, more than %s can hold.", pointer, shown, p,
-                  w->dtype == ATTN_FLOAT32 && !integer ? "float32"
-                                                       : "float64");
-    else if (integer && value != trunc(value))
-        fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %.*s, expected an integer.", pointer, shown, p);
-    else if (integer && fabs(value) > FIELD_INTEGER_MAX)
-        fault_set(w->fault, PROBLEM_OUT_OF_RANGE, pointer,
-                  "\"%s\" is %.*s, expected at most %.0f in magnitude.",
-                  pointer, shown, p, FIELD_INTEGER_MAX);
-}
-
 static bool is_special(const char *p, const char *end)
 {
     static const char *const words[] = {"\"NaN\"", "\"Infinity\"",
@@ -111,36 +81,97 @@ static bool is_special(const char *p, const char *end)
     return false;
 }
 
-/* A value that is no list: its type, its depth. p is then behind it. */
-static bool scalar(struct walk *w)
+/* A value that is no list. */
+struct value {
+    const char *text, *end;
+    bool boolean, number, special;
+    bool overflow;
+    double x;               /* of a number */
+};
+
+static bool read_value(struct walk *w, struct value *v)
 {
     struct syntax *t = w->text;
-    const char *p = t->p, *kind = syntax_kind(t);
-    char pointer[FAULT_POINTER_MAX];
-    enum field_type type = fields[w->id].type;
-    bool boolean, number;
+    char c = t->p < t->end ? *t->p : '\0';
 
-    if (!syntax_skip(t))
+    *v = (struct value){.text = t->p};
+    v->boolean = c == 't' || c == 'f';
+    v->number = c == '-' || (c >= '0' && c <= '9');
+    if (v->number)
+        v->overflow = number_read(t->p, t->end, &v->x, &t->p) ==
+                      NUMBER_OVERFLOW;
+    else if (!syntax_skip(t))
         return false;
-    place(w, w->depth, pointer);
-    boolean = *p == 't' || *p == 'f';
-    number = *p == '-' || (*p >= '0' && *p <= '9');
-    if (type == FIELD_BOOLEANS ? !boolean
-                               : !number && !(type == FIELD_REALS &&
-                                              is_special(p, t->p)))
-        wrong_type(w, pointer, kind, *p);
-    if (number) {
-        double value = 0;
-        const char *next;
-        bool over = number_read(p, t->end, &value, &next) == NUMBER_OVERFLOW;
-        check_number(w, pointer, value, over, p);
+    v->end = t->p;
+    v->special = c == '"' && is_special(v->text, v->end);
+    return true;
+}
+
+static bool overflows(const struct walk *w, const struct value *v)
+{
+    return v->overflow ||
+           (fields[w->id].type == FIELD_REALS && w->dtype == ATTN_FLOAT32 &&
+            isinf((float)v->x));
+}
+
+static bool has_type(const struct walk *w, const struct value *v)
+{
+    switch (fields[w->id].type) {
+    case FIELD_BOOLEANS: return v->boolean;
+    case FIELD_REALS: return v->number || v->special;
+    default: return v->number && (v->overflow || v->x == trunc(v->x));
     }
-    if (w->rank == 0)
-        w->rank = w->depth;
+}
+
+static bool is_far(const struct walk *w, const struct value *v)
+{
+    return fields[w->id].type != FIELD_REALS && fabs(v->x) > FIELD_INTEGER_MAX;
+}
+
+/* Sets the fault of a value that is not as it should be. */
+static void complain(struct walk *w, const struct value *v)
+{
+    struct syntax at = {.p = v->text, .end = v->end};
+    const char *kind = syntax_kind(&at);
+    int shown = (int)(v->end - v->text < 40 ? v->end - v->text : 40);
+    char place_text[FAULT_POINTER_MAX];
+    const char *pointer = place(w, w->depth, place_text);
+    bool fraction = !has_type(w, v) && v->number &&
+                    fields[w->id].type != FIELD_BOOLEANS;
+
+    if (fraction)
+        fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" is %.*s, expected an integer.", pointer, shown,
+                  v->text);
+    else if (!has_type(w, v))
+        fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
+                  "\"%s\" is %s, expected %s.%s", pointer, kind, expected(w),
+                  advice(w, *v->text));
+    if (v->number && overflows(w, v))
+        fault_set(w->fault, PROBLEM_NUMBER_OVERFLOW, pointer,
+                  "\"%s\" is %.*s, more than %s can hold.", pointer, shown,
+                  v->text, v->overflow ? "float64" : "float32");
+    else if (v->number && is_far(w, v))
+        fault_set(w->fault, PROBLEM_OUT_OF_RANGE, pointer,
+                  "\"%s\" is %.*s, expected at most %.0f in magnitude.",
+                  pointer, shown, v->text, FIELD_INTEGER_MAX);
     if (w->depth != w->rank)
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is %s, expected a list like those before it.",
                   pointer, kind);
+}
+
+static bool scalar(struct walk *w)
+{
+    struct value v;
+
+    if (!read_value(w, &v))
+        return false;
+    if (w->rank == 0)
+        w->rank = w->depth;
+    if (w->depth != w->rank || !has_type(w, &v) || overflows(w, &v) ||
+        is_far(w, &v))
+        complain(w, &v);
     return !is_400(w);
 }
 
