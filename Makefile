@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # `make help` lists the targets, CONTRIBUTING.md explains them. Settings:
-# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|thread
+# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|address,undefined|thread
 # WERROR=1  V=1  PORT=8080  PREFIX=/usr/local  DESTDIR=
 # Programs are found by their place, so a new source file needs no line here.
 
@@ -183,8 +183,9 @@ check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	$(remake) lint
 	$(remake) openapi
 	$(remake) check-metrics
-	$(remake) CC=clang WERROR=1 check
-	$(remake) asan ubsan tsan
+	$(remake) SAN=address,undefined check
+	$(remake) SAN=address,undefined CC=clang WERROR=1 check
+	$(remake) tsan
 
 lint: ## layers, style, shell scripts, openapi.yaml
 	tests/lint/layers.sh
@@ -204,9 +205,20 @@ tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 
+image_packages := podman runc netavark aardvark-dns catatonit iptables
 IMAGE ?= attentiond
 image: ## the container image, with docker or podman, whichever answers
 	@tools/image.sh $(IMAGE) $(VERSION) $(IMAGE_FLAGS)
+
+image-test: ## build the image, look into it, run it locked up and small
+	@tools/engine.sh >/dev/null 2>&1 || \
+	tests/support/setup.sh $(image_packages)
+	@tests/support/setup.sh debootstrap python3
+	tests/image/test_image.py $(VERSION)
+
+proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
+	@tests/support/setup.sh haproxy nginx-light python3
+	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
 
 bench: all $(bench) ## time the library
 	@for program in $(bench); do $$program || exit; done
