@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: run.sh [--sanitizer address|undefined|thread] BUILD PROGRAM...
+# usage: run.sh [--sanitizer NAME] BUILD PROGRAM...
 # Runs Check programs one after another against the daemon in BUILD and prints
 # the summary line of each; all that a program said only if it failed. A
 # program fails the run if it is missing, crashes, checks nothing, fails a
@@ -21,12 +21,12 @@ export ATTENTIOND="$build/attentiond" OPENBLAS_NUM_THREADS=1 CK_VERBOSITY=normal
 reports=$build/reports
 rm -rf "$reports"
 mkdir -p "$reports"
-case $sanitizer in
-address) export ASAN_OPTIONS="log_path=$reports/address" ;;
-undefined) export UBSAN_OPTIONS="print_stacktrace=1:log_path=$reports/undefined" ;;
-thread) export TSAN_OPTIONS="log_path=$reports/thread" CK_FORK=no ;;
-esac
-[ -z "$sanitizer" ] || export CK_TIMEOUT_MULTIPLIER=10
+if [ -n "$sanitizer" ]; then
+    export ASAN_OPTIONS="log_path=$reports/report" CK_TIMEOUT_MULTIPLIER=10
+    export UBSAN_OPTIONS="$ASAN_OPTIONS:print_stacktrace=1"
+    export TSAN_OPTIONS="$ASAN_OPTIONS"
+fi
+[ "$sanitizer" != thread ] || export CK_FORK=no
 
 summary='^[0-9]*%: Checks: [0-9]*, Failures: [0-9]*, Errors: [0-9]*$'
 passed='^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0$'
