@@ -177,6 +177,11 @@ static enum attn_status something_is_returned(struct check *c)
     return ATTN_OK;
 }
 
+static double in_dtype(const struct check *c, double value)
+{
+    return c->in->dtype == ATTN_FLOAT32 ? (double)(float)value : value;
+}
+
 static enum attn_status numbers_are_in_range(struct check *c)
 {
     const struct attn_input *in = c->in;
@@ -189,11 +194,13 @@ static enum attn_status numbers_are_in_range(struct check *c)
     if (in->num_kv_heads < 0)
         return out_of_range(c, "num_kv_heads", -1, in->num_kv_heads,
                             "num_kv_heads is $g, expected at least 1");
-    if (in->has_scale && !isfinite(in->scale))
-        return out_of_range(c, "scale", -1, 0, "scale is not finite");
-    if (!(in->softcap >= 0) || !isfinite(in->softcap))
-        return out_of_range(c, "softcap", -1, 0,
-                            "softcap is not a finite number above 0");
+    if (in->has_scale && !isfinite(in_dtype(c, in->scale)))
+        return out_of_range(c, "scale", -1, 0,
+                            "scale is not finite in the call's dtype");
+    if (!(in->softcap >= 0) || !isfinite(in_dtype(c, in->softcap)) ||
+        (in->softcap > 0) != (in_dtype(c, in->softcap) > 0))
+        return out_of_range(c, "softcap", -1, 0, "softcap is not a finite "
+                            "number above 0 in the call's dtype");
     if (in->window_left < ATTN_OPEN || in->window_right < ATTN_OPEN)
         return out_of_range(c, "window", -1,
                             size_min(in->window_left, in->window_right),

@@ -103,8 +103,7 @@ static const char *const elsewhere[][2] = {
 
 static bool same(const char *name, const char *text, size_t length)
 {
-    return length > 0 && *name == *text &&
-           strncmp(name, text, length) == 0 && name[length] == '\0';
+    return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
 enum field_id field_find(enum field_group group, const char *name,

@@ -47,6 +47,11 @@ static void put_number(struct members *c, enum field_id id, double value,
 
     if (type != FIELD_NUMBER && value != trunc(value))
         refuse_number(c, PROBLEM_WRONG_TYPE, value, pointer, "an integer");
+    else if (type == FIELD_OFFSETS && fabs(value) > FIELD_INTEGER_MAX)
+        refuse_number(c, PROBLEM_OUT_OF_RANGE, value, pointer,
+                      "at most 9007199254740992 either way");
+    else if (type == FIELD_SIDE && value > FIELD_INTEGER_MAX)
+        field_store(id, c->in, FIELD_INTEGER_MAX); /* open, in effect */
     else if (!field_within(id, value, bound, sizeof bound))
         refuse_number(c, PROBLEM_OUT_OF_RANGE, value, pointer, bound);
     else if (type == FIELD_OFFSETS)
@@ -65,23 +70,25 @@ static void unknown_word(struct members *c, const char *pointer,
               sure ? "`?" : "");
 }
 
-static void put_word(struct members *c, enum field_id id, const char *word,
-                     const char *pointer)
+static void put_word(struct members *c, enum field_id id,
+                     const json_t *value, const char *pointer)
 {
+    const char *word = json_string_value(value);
+    size_t length = json_string_length(value);
     static const char *const end_word[] = {"end", NULL};
     bool offset = id == (enum field_id)ATTN_OFFSET;
     const char *const *words = offset ? end_word : fields[id].words;
     int n = 0;
 
     for (; words[n]; n++) {
-        if (strcmp(words[n], word) != 0)
+        if (strlen(words[n]) != length || strcmp(words[n], word) != 0)
             continue;
         field_store(id, c->in, n);
         c->in->offset_end = c->in->offset_end || offset;
         c->additive = c->additive || (id == FIELD_SCORE_TYPE && n == 1);
         return;
     }
-    const char *nearest = problem_nearest(word, strlen(word), words, (size_t)n);
+    const char *nearest = problem_nearest(word, length, words, (size_t)n);
     unknown_word(c, pointer, word, nearest ? nearest : words[0]);
 }
 
@@ -95,9 +102,10 @@ static void put_name(struct members *c, const json_t *item,
                   pointer);
         return;
     }
-    enum attn_out out = field_find_out(name, strlen(name));
+    size_t length = json_string_length(item);
+    enum attn_out out = field_find_out(name, length);
     if (out == ATTN_N_OUT)
-        unknown_word(c, pointer, name, field_nearest_out(name, strlen(name)));
+        unknown_word(c, pointer, name, field_nearest_out(name, length));
     else if (c->in->returns & ATTN_RETURN(out))
         fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
                   "\"%s\" names \"%s\" a second time.", pointer, name);
@@ -149,7 +157,7 @@ static bool put(struct members *c, enum field_id id, const json_t *value,
     if (number && json_is_real(value))
         put_number(c, id, json_real_value(value), pointer);
     else if (word && json_is_string(value))
-        put_word(c, id, json_string_value(value), pointer);
+        put_word(c, id, value, pointer);
     else if (type == FIELD_BOOLEAN && json_is_boolean(value))
         field_store(id, c->in, json_is_true(value));
     else if (type == FIELD_NAMES && json_is_array(value))

@@ -215,13 +215,14 @@ AVX512_INLINE struct decimals shortest_f32(const float *values, __mmask8 mask)
     digits = _mm512_mask_mov_epi64(digits, zero, size);
     __m512i first = _mm512_srli_epi64(
         _mm512_mul_epu32(digits, lanes(1441151881)), 57);
+    __mmask8 negative = _mm512_test_epi64_mask(bits, lanes(0x80000000));
     return (struct decimals){
         .first = first,
         .high = eight_digits(rest_1e8(digits, first)),
         .low = _mm512_setzero_si512(),
         .lead = _mm512_mask_mov_epi64(lead, zero, size),
-        .negative = _mm512_test_epi64_mask(bits, lanes(0x80000000)),
-        .refused = (__mmask8)(few & ~zero) |
+        .negative = negative,
+        .refused = (__mmask8)(few & ~zero) | (__mmask8)(zero & negative) |
             _mm512_cmpge_epu64_mask(size, lanes(0x7f800000)) |
             _mm512_cmpeq_epi64_mask(size, lanes(NUMBER_TWICE_ROUNDED)),
     };
@@ -255,13 +256,14 @@ AVX512_INLINE struct decimals shortest_f64(const double *values, __mmask8 mask)
     __mmask8 few = _mm512_cmplt_epu64_mask(digits, lanes(10000000000000000));
     digits = _mm512_mask_mov_epi64(digits, zero, size);
     __m512i nine = over_1e8(digits), first = over_1e8(nine);
+    __mmask8 negative = _mm512_movepi64_mask(bits);
     return (struct decimals){
         .first = first,
         .high = eight_digits(rest_1e8(nine, first)),
         .low = eight_digits(rest_1e8(digits, nine)),
         .lead = _mm512_mask_mov_epi64(lead, zero, size),
-        .negative = _mm512_movepi64_mask(bits),
-        .refused = (__mmask8)(few & ~zero) |
+        .negative = negative,
+        .refused = (__mmask8)(few & ~zero) | (__mmask8)(zero & negative) |
                    _mm512_cmpeq_epi64_mask(biased, lanes(0x7ff)),
     };
 }

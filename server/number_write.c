@@ -114,6 +114,14 @@ static char *put_not_finite(char *out, bool nan, bool negative)
     return out + n;
 }
 
+/* "-0" would do, but many readers take a text without point for an integer,
+ * which has no such zero. */
+static char *put_zero(char *out, bool negative)
+{
+    memcpy(out, negative ? "-0.0" : "0\0\0", 4);
+    return out + (negative ? 4 : 1);
+}
+
 static char *put_f32(char *out, float value)
 {
     uint32_t bits;
@@ -122,10 +130,10 @@ static char *put_f32(char *out, float value)
     bits &= 0x7fffffff;
     if (bits >= 0x7f800000)
         return put_not_finite(out, bits > 0x7f800000, negative);
+    if (bits == 0)
+        return put_zero(out, negative);
     *out = '-';
     out += negative;
-    if (bits == 0)
-        return put_digits(out, as_bytes(0, 0, 0));
     struct number_decimal d = {70385307, -33};
     if (bits != NUMBER_TWICE_ROUNDED)
         d = number_shortest_f32(bits);
@@ -142,10 +150,10 @@ static char *put_f64(char *out, double value)
     bits &= ~((uint64_t)1 << 63);
     if (bits >= infinity)
         return put_not_finite(out, bits > infinity, negative);
+    if (bits == 0)
+        return put_zero(out, negative);
     *out = '-';
     out += negative;
-    if (bits == 0)
-        return put_digits(out, as_bytes(0, 0, 0));
     struct number_decimal d = number_shortest_f64(bits);
     fill_up(&d, 10000000000000000);
     return put_digits(out, as_bytes((uint32_t)(d.digits / 100000000),

@@ -304,10 +304,10 @@ START_TEST(values_out_of_range_are_refused)
     apart();
     in.has_scale = true;
     in.scale = (double)NAN;
-    expect(ATTN_RANGE, "scale", "scale is not finite");
+    expect(ATTN_RANGE, "scale", "scale is not finite in the call's dtype");
     in.scale = 0;
     in.softcap = -1;
-    expect(ATTN_RANGE, "softcap", "softcap is not a finite number above 0");
+    expect(ATTN_RANGE, "softcap", "softcap is not a finite number above 0 in the call's dtype");
     apart();
     in.window_left = -2;
     expect(ATTN_RANGE, "window",

@@ -157,7 +157,7 @@ START_TEST(values_that_are_no_numbers_are_strings)
     x[3] = -0.0f;
     char *got = posted_encode(&p);
     ck_assert_str_eq(got,
-                     "{\"lse\":[\"NaN\",\"Infinity\",\"-Infinity\",-0]}\n");
+                     "{\"lse\":[\"NaN\",\"Infinity\",\"-Infinity\",-0.0]}\n");
     free(got);
 }
 END_TEST
