@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""small - small requests beside a bare server, and health under load.
+
+For n = 2 ... 16 with d = 4, turn by turn in one run: attentiond, and a
+libmicrohttpd program that reads the same body and answers as many bytes
+(swallow.c). The ratio is the median over the turns. Then an open loop at half
+of what was reached; two writes of a request on a kept connection, where a
+cliff of 40 or 200 ms would show; /livez with every worker busy and the queue
+full; memory after a thousand mixed requests and five seconds of rest. Fails
+if an aim is missed.
+"""
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import body
+from soak import look
+from sweep import Client, Server, closed_loop, metric
+
+MOST_RATE = 20000      # of openloop
+QUEUE = 8
+
+
+class Report:
+    def __init__(self):
+        self.missed = 0
+        print("| what | measured | aim | |\n|---|---|---|---|")
+
+    def line(self, what, measured, aim, met):
+        self.missed += not met
+        print(f"| {what} | {measured} | {aim} | {'ok' if met else 'missed'} |",
+              flush=True)
+
+
+def quantile(values, q):
+    return sorted(values)[int(q * (len(values) - 1) + 0.5)]
+
+
+def open_loop(tools, url, file, rate, seconds):
+    """p99 in ms from when a request was due; how many failed."""
+    out = subprocess.run(
+        [f"{tools}/openloop", "--url", url, "--body", file, "--rate",
+         f"{min(rate, MOST_RATE):.0f}", "--seconds", f"{seconds:g}", "--csv"],
+        capture_output=True, text=True, check=False).stdout.split(",")
+    return float(out[11]), int(out[0]) - int(out[3])
+
+
+def compare(options, report, url, floor_url, n):
+    text = body.Call(n, 4, 1, True).text()
+    reply = Client(url).ask("POST", "/attention", text)[2]
+    ours, floor = f"{url}/attention", f"{floor_url}/?bytes={len(reply)}"
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        turns = [(closed_loop(ours, file.name, options.connections,
+                              options.seconds)[0],
+                  closed_loop(floor, file.name, options.connections,
+                              options.seconds)[0])
+                 for _ in range(options.turns)]
+        ratio = statistics.median(a / b for a, b in turns)
+        rate, bare = (statistics.median(t) for t in zip(*turns))
+        report.line(f"n = {n}: requests a second of attentiond and bare",
+                    f"{rate:.0f} / {bare:.0f} = {ratio:.2f}", "0.70",
+                    ratio >= 0.7)
+        p99, failed = open_loop(options.tools, ours, file.name, rate / 2,
+                                options.seconds)
+        bare99, _ = open_loop(options.tools, floor, file.name, rate / 2,
+                              options.seconds)
+    report.line(f"n = {n}: p99 at {min(rate / 2, MOST_RATE):.0f} a second, "
+                f"ms (bare {bare99:.2f})", f"{p99:.2f}", "1",
+                p99 < 1 and failed == 0)
+
+
+def cliff(report, url):
+    """Headers and body in two writes, each reply awaited: Nagle's rule and
+    delayed acknowledgements would cost 40 or 200 ms here."""
+    client, text, ms = Client(url), body.Call(16, 4, 1, True).text(), []
+    client.open.connect()
+    client.open.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+    for _ in range(500):
+        start = time.perf_counter()
+        client.ask("POST", "/attention", text)
+        ms.append((time.perf_counter() - start) * 1e3)
+    report.line("two writes, 500 requests: p50, p90, p99 in ms", " / ".join(
+        f"{quantile(ms, q):.2f}" for q in (0.5, 0.9, 0.99)), "p90 below 20",
+        quantile(ms, 0.9) < 20)
+
+
+def get(url, path):
+    """Status of one GET on a new connection, and its ms."""
+    start = time.perf_counter()
+    status = Client(url).ask("GET", path)[0]
+    return status, (time.perf_counter() - start) * 1e3
+
+
+def health(report, options):
+    giant = body.Call(6000, 64, 1, False).text()
+    head = (b"POST /attention HTTP/1.1\r\nHost: small\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(giant))
+    with Server([options.daemon, "--port", "0", "--log", "none", "--queue",
+                 str(QUEUE)], "stderr") as service:
+        client, held, ms, full = Client(service.url), [], [], 0
+        host, port = client.host.split(":")
+
+        def refill():
+            while metric(client, "attention_queue_depth") < QUEUE:
+                s = socket.create_connection((host, int(port)))
+                s.sendall(head + giant)
+                held.append(s)
+                time.sleep(0.02)
+
+        for i in range(1000):
+            if i % 50 == 0:
+                refill()
+            status, took = get(service.url, "/livez")
+            ms.append(took)
+            full += status == 200
+        for s in held:
+            s.close()
+    report.line("1000 GET /livez, queue full: p50, p99, worst in ms",
+                " / ".join(f"{quantile(ms, q):.2f}" for q in (0.5, 0.99, 1)),
+                "p99 below 20", quantile(ms, 0.99) < 20 and full == 1000)
+
+
+def memory(report, url, pid):
+    shapes = [(2, 4, 1, True), (16, 4, 1, True), (64, 16, 2, True),
+              (256, 32, 1, False), (700, 16, 1, True), (2000, 32, 1, False),
+              (5, 8, 1, True), (33, 8, 2, True), (100, 64, 1, True),
+              (1200, 8, 1, True)]
+    texts, client = [body.Call(*shape).text() for shape in shapes], Client(url)
+    for i in range(1010):
+        client.ask("POST", "/attention", texts[i % len(texts)])
+        if i == 9:
+            after_ten = look(pid)["memory, MB"]
+    time.sleep(5)
+    ratio = look(pid)["memory, MB"] / after_ten
+    report.line("resident after 1000 mixed requests and 5 s, to after ten",
+                f"{ratio * after_ten:.1f} / {after_ten:.1f} MB = {ratio:.2f}",
+                "1.20", ratio <= 1.2)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--daemon", default="build/attentiond")
+    p.add_argument("--tools", default="build/plain/tests/load")
+    p.add_argument("--connections", type=int, default=8)
+    p.add_argument("--seconds", type=float, default=3)
+    p.add_argument("--turns", type=int, default=5)
+    options = p.parse_args()
+    command = [options.daemon, "--port", "0", "--log", "none"]
+
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n")
+    report = Report()
+    with Server(command, "stderr") as service, \
+            Server([f"{options.tools}/swallow", "0"], "stdout") as floor:
+        for n in (2, 4, 8, 16):
+            compare(options, report, service.url, floor.url, n)
+        cliff(report, service.url)
+    health(report, options)
+    with Server(command, "stderr") as service:
+        memory(report, service.url, service.process.pid)
+    sys.exit(report.missed > 0)
+
+
+if __name__ == "__main__":
+    main()
