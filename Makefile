@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # `make help` lists the targets, CONTRIBUTING.md explains them. Settings:
-# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|thread
+# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|address,undefined|thread
 # WERROR=1  V=1  PORT=8080  PREFIX=/usr/local  DESTDIR=
 # Programs are found by their place, so a new source file needs no line here.
 
@@ -173,13 +173,19 @@ test: ## set up, then build and run every test
 check: all $(programs) $(examples) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
+check-unit: $(unit) ## build and run the unit tests alone
+	@$(run) $(unit)
+
+daemon: $(O)/attentiond
+
 check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	@tests/support/setup.sh $(build_packages) $(test_packages) $(more_packages)
 	$(remake) lint
 	$(remake) openapi
 	$(remake) check-metrics
-	$(remake) CC=clang WERROR=1 check
-	$(remake) asan ubsan tsan
+	$(remake) SAN=address,undefined check
+	$(remake) SAN=address,undefined CC=clang WERROR=1 check
+	$(remake) tsan
 
 lint: ## layers, style, shell scripts, openapi.yaml
 	tests/lint/layers.sh
@@ -198,6 +204,21 @@ ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
 tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
+
+image_packages := podman runc netavark aardvark-dns catatonit iptables
+IMAGE ?= attentiond
+image: ## the container image, with docker or podman, whichever answers
+	@tools/image.sh $(IMAGE) $(VERSION) $(IMAGE_FLAGS)
+
+image-test: ## build the image, look into it, run it locked up and small
+	@tools/engine.sh >/dev/null 2>&1 || \
+	tests/support/setup.sh $(image_packages)
+	@tests/support/setup.sh debootstrap python3
+	tests/image/test_image.py $(VERSION)
+
+proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
+	@tests/support/setup.sh haproxy nginx-light python3
+	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
 
 bench: all $(bench) ## time the library
 	@for program in $(bench); do $$program || exit; done
@@ -221,6 +242,10 @@ load-small: all $(loaders) ## small requests beside a bare server, health under 
 soak: all ## ten minutes of everything at once; DURATION=seconds
 	@python3 tests/load/soak.py --daemon $(O)/attentiond \
 	--seconds $(if $(filter command line,$(origin DURATION)),$(DURATION),600)
+
+unit-check: daemon ## does systemd understand the units and find them safe?
+	@tests/support/setup.sh systemd
+	tests/lint/units.sh $(O)/attentiond
 
 to := $(DESTDIR)$(PREFIX)
 install: all ## install below $(DESTDIR)$(PREFIX)
