@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # usage: metrics.sh ATTENTIOND
 # Asks a daemon for everything that has a metric, good and bad, and holds its
-# /metrics against Prometheus' own checker.
+# /metrics against Prometheus' own checker and docs/operations.md.
 set -eu
 
-daemon=$1
+daemon=$(realpath "$1")
 work=$(mktemp -d)
 pid=
 finish() {
@@ -55,9 +55,19 @@ echo
 
 cp "$work/reply" "$work/metrics"
 promtool check metrics <"$work/metrics"
+
+# What the table names is there, and what is there is in the manual.
+cd "$(dirname "$0")/../.."
 sed -n 's/^.*"\(\(attention\|process\)_[a-z_]*\)".*/\1/p' \
-    "$(dirname "$0")/../../server/metrics_table.c" | while read -r name; do
-    grep -q "^# TYPE $name " "$work/metrics" && continue
-    echo "not in /metrics: $name" >&2
+    server/metrics_table.c >"$work/names"
+sed 's/^/# TYPE /; s/$/ /' "$work/names" | while read -r start; do
+    grep -q "^$start " "$work/metrics" && continue
+    echo "not in /metrics: $start" >&2
+    exit 1
+done
+grep -oE '(method|phase|reason|source)="[^"]*"' "$work/metrics" | sort -u |
+    sed 's/.*="\(.*\)"/\1/' | cat - "$work/names" | while read -r word; do
+    grep -q "\`$word\`" docs/operations.md && continue
+    echo "not in docs/operations.md: $word" >&2
     exit 1
 done
