@@ -57,7 +57,7 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "min-rate", BYTES, &config.min_rate_bytes, "1024", 0, GIB, "BYTES",
      "least bytes a second of an upload or a reader; 0: any"},
     {NULL, "min-rate-after", SECONDS, &config.min_rate_after_s, "5", 0.1,
-     3600, "SECONDS", "from when on min-rate counts"},
+     3600, "SECONDS", "time over which min-rate is measured"},
     {"Shutdown", "drain-delay", SECONDS, &config.drain_delay_s, "0", 0, 3600,
      "SECONDS",
      "after SIGTERM: how long to be unready but accept still; 5 behind a "

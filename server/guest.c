@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest - see guest.h. An upload is too slow if, after a while, its rate
- * since it began is below the least. A reader is too slow if the kernel holds
- * bytes for it and it takes less than the least rate of them; while there is
- * nothing to take, its time does not run.
+ * guest - see guest.h. Both an upload and a reader have to move the bytes of
+ * --min-rate-after at the least rate within that time, again and again: a
+ * window begins when they have. A reader's time does not run while the kernel
+ * holds no bytes for it.
  *
  * Whoever is ended has its receiving side shut: the HTTP library then sees
  * the end of the connection and comes out with it on the guest's own thread.
+ * It has to be told the peer's own end as well, for it overlooks one that
+ * came together with the last bytes.
  */
 #include "guest.h"
 
@@ -84,7 +86,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer)
     g->lingers = false;
     g->bucket = bucket_of(g->address);
     g->reserved = is_above_limits(g);
-    g->read_since_ns = 0;
+    g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
     release(g);
     while (top <= fd && !atomic_compare_exchange_weak(&house.top, &top,
@@ -140,10 +142,33 @@ static void end(struct guest *g, enum problem verdict)
     shutdown(g->fd, SHUT_RD);
 }
 
-static bool is_below_rate(double bytes, double seconds)
+static void begin_window(struct guest *g, int64_t since_ns, int64_t bytes)
 {
-    return config.min_rate_bytes > 0 && seconds > config.min_rate_after_s
-        && bytes < (double)config.min_rate_bytes * seconds;
+    g->window_ns = since_ns;
+    g->window_bytes = bytes;
+}
+
+/* bytes: moved so far. */
+static bool is_below_rate(struct guest *g, int64_t bytes, int64_t now_ns)
+{
+    double moved = (double)(bytes - g->window_bytes);
+    double least = (double)config.min_rate_bytes * config.min_rate_after_s;
+    double seconds = (double)(now_ns - g->window_ns) * 1e-9;
+
+    if (moved < 0.0 || moved >= least)
+        begin_window(g, now_ns, bytes);
+    else
+        return seconds > config.min_rate_after_s;
+    return false;
+}
+
+static bool sends_too_slowly(struct guest *g, int64_t now_ns)
+{
+    int64_t since_ns = atomic_load(&g->since_ns);
+
+    if (g->window_ns < since_ns)
+        begin_window(g, since_ns, 0);
+    return is_below_rate(g, atomic_load(&g->bytes), now_ns);
 }
 
 static bool reads_too_slowly(struct guest *g, int64_t now_ns)
@@ -155,14 +180,17 @@ static bool reads_too_slowly(struct guest *g, int64_t now_ns)
     if (ioctl(g->fd, SIOCOUTQ, &waiting) != 0
         || getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return false;
-    if (waiting == 0 || g->read_since_ns == 0
-        || g->read_since_ns < atomic_load(&g->since_ns)) {
-        g->read_since_ns = now_ns;
-        g->read_bytes = info.tcpi_bytes_acked;
-        return false;
-    }
-    return is_below_rate((double)(info.tcpi_bytes_acked - g->read_bytes),
-                         (double)(now_ns - g->read_since_ns) * 1e-9);
+    if (waiting == 0 || g->window_ns < atomic_load(&g->since_ns))
+        begin_window(g, now_ns, (int64_t)info.tcpi_bytes_acked);
+    return is_below_rate(g, (int64_t)info.tcpi_bytes_acked, now_ns);
+}
+
+/* Its end is here, and nothing before it that is not read yet. */
+static bool has_left(const struct guest *g)
+{
+    char byte;
+
+    return recv(g->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static void look_at(struct guest *g, int64_t now_ns)
@@ -171,11 +199,13 @@ static void look_at(struct guest *g, int64_t now_ns)
 
     switch ((enum guest_doing)atomic_load(&g->doing)) {
     case GUEST_NEW:
-        if (seconds > config.header_timeout_s)
+        if (seconds > config.header_timeout_s || has_left(g))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_UPLOADS:
-        if (is_below_rate((double)atomic_load(&g->bytes), seconds))
+        if (has_left(g))
+            end(g, PROBLEM_NONE);
+        else if (sends_too_slowly(g, now_ns))
             end(g, PROBLEM_BODY_STALLED);
         break;
     case GUEST_READS:
@@ -187,6 +217,12 @@ static void look_at(struct guest *g, int64_t now_ns)
     }
 }
 
+static bool is_looked_at(int doing)
+{
+    return doing == GUEST_NEW || doing == GUEST_UPLOADS
+        || doing == GUEST_READS;
+}
+
 void guest_look(int64_t now_ns)
 {
     int top = atomic_load(&house.top);
@@ -194,8 +230,8 @@ void guest_look(int64_t now_ns)
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
 
-        if (atomic_load_explicit(&g->doing, memory_order_relaxed)
-            == GUEST_ABSENT)
+        if (!is_looked_at(atomic_load_explicit(&g->doing,
+                                               memory_order_relaxed)))
             continue;
         hold(g);
         look_at(g, now_ns);

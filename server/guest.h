@@ -39,9 +39,9 @@ struct guest {
     atomic_int verdict;     /* enum problem: why the watch ended it */
     atomic_llong since_ns;
     atomic_llong bytes;     /* of the upload */
-    /* the watch's own */
-    int64_t read_since_ns;
-    uint64_t read_bytes;
+    /* the watch's own: the window in which the rate is measured */
+    int64_t window_ns;
+    int64_t window_bytes;
 };
 
 /* descriptors: no fd is above it. limit: connections for everybody. */
@@ -59,7 +59,8 @@ double guest_must_wait_s(const struct guest *g, int64_t now_ns);
 
 int64_t guest_count(void);
 
-/* The watch: ends whoever is too slow; everybody that still uploads. */
+/* The watch: ends whoever is too slow or has left in the middle of a request;
+ * everybody that still uploads. */
 void guest_look(int64_t now_ns);
 void guest_end_uploads(enum problem verdict);
 

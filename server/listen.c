@@ -323,6 +323,8 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
             c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
         if (g != NULL)
             guest_does(g, GUEST_NEW, request_now_ns());
+        if (guest_count() == 1)
+            watch_wake();
         return;
     }
     if (g != NULL && g->lingers)

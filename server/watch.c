@@ -33,9 +33,9 @@
 
 #define ROUND_MS 20         /* between two rounds while there are any */
 #define REST_MS 1000        /* between two without */
-#define GUESTS_MS 250       /* between two looks at the guests, if any */
+#define GUESTS_MS 50        /* between two looks at the guests, if any */
 #define TRIM_MS 1000
-#define SETTLE_MS 300       /* a kept connection's last word in a drain */
+#define SETTLE_MS 500       /* of silence, and kept connections may close */
 #define CUT_MS 3000         /* for what is cut to be told so */
 
 static struct {
@@ -66,7 +66,7 @@ static void set_life(enum life life)
 
 /* --------------------------------------------------------------- the list */
 
-static void wake(void)
+void watch_wake(void)
 {
     ssize_t n = write(watch.wake, &(uint64_t){ 1 }, sizeof(uint64_t));
 
@@ -89,7 +89,7 @@ void watch_add(struct request *r)
     atomic_fetch_add(&watch.count, 1);
     pthread_mutex_unlock(&watch.lock);
     if (first)
-        wake();
+        watch_wake();
 }
 
 static void unlink_request(struct request *r)
@@ -289,7 +289,7 @@ static bool round_once(int wait_ms)
 void watch_linger(int fd)
 {
     linger_add(fd);
-    wake();
+    watch_wake();
 }
 
 /* ------------------------------------------------------------- one life */

@@ -24,6 +24,9 @@ void watch_add(struct request *r);
 /* When it returns, the watch has no eye on r any more. */
 void watch_remove(struct request *r);
 
+/* Somebody came while nobody was here: the watch may be resting. */
+void watch_wake(void);
+
 /* Reads and drops what comes on fd, its own copy, for a bounded time. */
 void watch_linger(int fd);
 
