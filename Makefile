@@ -24,8 +24,10 @@ more_packages := clang shellcheck universal-ctags prometheus \
 # --- what is built from what -------------------------------------------------
 
 VERSION := $(shell sed -n 's/.*ATTN_VERSION "\(.*\)".*/\1/p' lib/attention.h)
+# The variant: plain, plain-clang, address, address-undefined-clang, ...
+, := ,
 compiler := $(notdir $(firstword $(CC)))
-variant := $(or $(SAN),plain)$(addprefix -,$(filter-out gcc cc,$(compiler)))
+variant := $(or $(subst $(,),-,$(SAN)),plain)$(addprefix -,$(filter-out gcc cc,$(compiler)))
 O := $(B)/$(variant)
 run := tests/run.sh $(if $(SAN),--sanitizer $(SAN)) $(O)
 
@@ -47,7 +49,7 @@ server_objects := $(call objects,$(wildcard server/*.c)) $(O)/embed.o
 support_objects := $(call objects,$(wildcard tests/support/*.c))
 unit := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
-bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
+bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/bench_*.c))
 loaders := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
 examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
 programs := $(unit) $(api) $(bench) $(loaders)
@@ -155,7 +157,6 @@ $(O)/settings: FORCE
 	echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' > $@
 
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d)
-, := ,
 
 # --- using -------------------------------------------------------------------
 
@@ -220,8 +221,8 @@ proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
 	@tests/support/setup.sh haproxy nginx-light python3
 	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
 
-bench: all $(bench) ## time the library
-	@for program in $(bench); do $$program || exit; done
+bench: all $(bench) ## time library, numbers and JSON, into $(B)/bench.json
+	@tests/bench/run.sh $(B)/bench.json $(bench)
 
 N ?= 4096
 D ?= 64

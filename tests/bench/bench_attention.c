@@ -4,8 +4,9 @@
  *
  * Each shape is timed by turns with a product of two 1024 x 1024 matrices
  * by the BLAS (or, for decoding, with a plain sum over the bytes of K and V)
- * on one thread: medians of 7 and their ratio. Then what tiles that are not
- * computed save. --json prints one object a line instead of a table;
+ * on one thread: medians of 7 and their ratio. Then times as parts of other
+ * times: what tiles that are not computed save, what two threads save, what
+ * the double n costs. --json prints one object a line instead of a table;
  * another argument is part of a case's name.
  */
 #include "attention.h"
@@ -29,6 +30,7 @@ struct shape {
     int64_t left; /* of the window */
     unsigned returns;
     int threads;
+    bool projected; /* from X [n, H d] and four weights [H d, H d] */
 };
 
 static double now(void)
@@ -77,6 +79,20 @@ static void add_operand(struct attn_input *in, enum attn_in name,
     }
 }
 
+static void add_projections(struct attn_input *in, const struct shape *s)
+{
+    static const enum attn_in weights[] = {ATTN_W_Q, ATTN_W_K, ATTN_W_V,
+                                           ATTN_W_O};
+    int64_t width = s->H * s->d;
+    in->num_heads = s->H;
+    add_operand(in, ATTN_X, 1, s->n_q, width);
+    for (int i = 0; i < 4; i++) {
+        add_operand(in, weights[i], 1, width, width);
+        in->tensor[weights[i]].rank = 2;
+        in->tensor[weights[i]].dim[0] = width;
+    }
+}
+
 static void open_call(struct call *c, const struct shape *s)
 {
     struct attn_error error;
@@ -86,9 +102,13 @@ static void open_call(struct call *c, const struct shape *s)
     c->in.returns = s->returns;
     c->in.causal = s->causal;
     c->in.window_left = s->left ? s->left : ATTN_OPEN;
-    add_operand(&c->in, ATTN_Q, s->H, s->n_q, s->d);
-    add_operand(&c->in, ATTN_K, s->G, s->n_k, s->d);
-    add_operand(&c->in, ATTN_V, s->G, s->n_k, s->d);
+    if (s->projected) {
+        add_projections(&c->in, s);
+    } else {
+        add_operand(&c->in, ATTN_Q, s->H, s->n_q, s->d);
+        add_operand(&c->in, ATTN_K, s->G, s->n_k, s->d);
+        add_operand(&c->in, ATTN_V, s->G, s->n_k, s->d);
+    }
     if (attn_plan(&c->in, &c->plan, &error) != ATTN_OK) {
         fprintf(stderr, "bench_attention: %s\n", error.text);
         exit(EXIT_FAILURE);
@@ -104,7 +124,7 @@ static void open_call(struct call *c, const struct shape *s)
 
 static void close_call(struct call *c)
 {
-    for (int name = ATTN_Q; name <= ATTN_V; name++)
+    for (int name = 0; name < ATTN_N_IN; name++)
         free(c->in.tensor[name].data);
     for (int out = 0; out < ATTN_N_OUT; out++)
         free(c->out.data[out]);
@@ -229,8 +249,9 @@ static double median(double *x)
 
 static double operations(const struct shape *s)
 {
-    return 4.0 * (double)s->H * (double)s->n_q * (double)s->n_k *
-           (double)s->d;
+    double width = (double)(s->H * s->d), n = (double)s->n_q;
+    return 4.0 * n * (double)s->n_k * width +
+           (s->projected ? 8.0 * n * width * width : 0);
 }
 
 static void print(const struct shape *s, double seconds, double rate,
@@ -277,11 +298,12 @@ static void relate(const struct shape *s, const struct shape *to)
 {
     struct call c, whole;
     double got[ROUNDS], beside[ROUNDS];
+    int times = 1 + (int)(5e8 / operations(to));
     open_call(&c, s);
     open_call(&whole, to);
     for (int i = 0; i < ROUNDS; i++) {
-        beside[i] = time_of(&whole, to->threads, 1);
-        got[i] = time_of(&c, s->threads, 1);
+        beside[i] = time_of(&whole, to->threads, times);
+        got[i] = time_of(&c, s->threads, times);
     }
     double seconds = median(got);
     print(s, seconds, operations(s) / seconds * 1e-9, "GF/s",
@@ -292,42 +314,60 @@ static void relate(const struct shape *s, const struct shape *to)
 
 #define OUTPUT ATTN_RETURN(ATTN_OUT_OUTPUT)
 #define BOTH (OUTPUT | ATTN_RETURN(ATTN_OUT_A))
-#define SQUARE(name, dtype, n, returns, threads) \
-    {name, dtype, 1, 1, n, n, 64, false, 0, returns, threads}
+#define HEADS(name, dtype, H, n, d, returns, threads) \
+    {name, dtype, H, H, n, n, d, false, 0, returns, threads, false}
+#define SQUARE(name, dtype, n, d, returns, threads) \
+    HEADS(name, dtype, 1, n, d, returns, threads)
+#define F32 ATTN_FLOAT32
+#define F64 ATTN_FLOAT64
 
 static const struct shape shapes[] = {
-    SQUARE("square", ATTN_FLOAT32, 16, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 64, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 128, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 256, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 512, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 1024, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 2048, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 4096, OUTPUT, 1),
-    SQUARE("square", ATTN_FLOAT32, 64, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT32, 256, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT32, 512, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT32, 1024, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT32, 2048, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT32, 4096, OUTPUT, 2),
-    SQUARE("square", ATTN_FLOAT64, 1024, OUTPUT, 1),
-    SQUARE("with A", ATTN_FLOAT32, 256, BOTH, 1),
-    SQUARE("with A", ATTN_FLOAT32, 1024, BOTH, 1),
-    SQUARE("with A", ATTN_FLOAT32, 4096, BOTH, 1),
-    {"decode", ATTN_FLOAT32, 1, 1, 1, 4096, 64, false, 0, OUTPUT, 1},
-    {"decode", ATTN_FLOAT32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 1},
-    {"decode", ATTN_FLOAT32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 2},
-    {"decode", ATTN_FLOAT32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 1},
-    {"decode", ATTN_FLOAT32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 2},
+    SQUARE("square", F32, 16, 64, OUTPUT, 1),
+    SQUARE("square", F32, 64, 64, OUTPUT, 1),
+    SQUARE("square", F32, 128, 64, OUTPUT, 1),
+    SQUARE("square", F32, 256, 64, OUTPUT, 1),
+    SQUARE("square", F32, 512, 64, OUTPUT, 1),
+    SQUARE("square", F32, 1024, 64, OUTPUT, 1),
+    SQUARE("square", F32, 2048, 64, OUTPUT, 1),
+    SQUARE("square", F32, 4096, 64, OUTPUT, 1),
+    SQUARE("square", F32, 8192, 64, OUTPUT, 1),
+    SQUARE("square", F32, 256, 128, OUTPUT, 1),
+    SQUARE("square", F32, 1024, 128, OUTPUT, 1),
+    SQUARE("square", F32, 4096, 128, OUTPUT, 1),
+    SQUARE("square", F32, 8192, 128, OUTPUT, 1),
+    SQUARE("square", F64, 256, 64, OUTPUT, 1),
+    SQUARE("square", F64, 1024, 64, OUTPUT, 1),
+    SQUARE("square", F64, 4096, 64, OUTPUT, 1),
+    SQUARE("square", F32, 256, 64, OUTPUT, 2),
+    SQUARE("square", F32, 1024, 64, OUTPUT, 2),
+    SQUARE("square", F32, 4096, 64, OUTPUT, 2),
+    HEADS("heads", F32, 8, 64, 64, OUTPUT, 1),
+    HEADS("heads", F32, 8, 64, 64, OUTPUT, 2),
+    SQUARE("with A", F32, 256, 64, BOTH, 1),
+    SQUARE("with A", F32, 1024, 64, BOTH, 1),
+    SQUARE("with A", F32, 4096, 64, BOTH, 1),
+    {"project", F32, 8, 8, 512, 512, 64, false, 0, OUTPUT, 1, true},
+    {"project", F32, 8, 8, 2048, 2048, 64, false, 0, OUTPUT, 1, true},
+    {"decode", F32, 1, 1, 1, 4096, 64, false, 0, OUTPUT, 1, false},
+    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 1, false},
+    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 2, false},
+    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 1, false},
+    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 2, false},
 };
 
 static const struct shape relations[][2] = {
-    {{"causal", ATTN_FLOAT32, 1, 1, 4096, 4096, 64, true, 0, OUTPUT, 1},
-     SQUARE("", ATTN_FLOAT32, 4096, OUTPUT, 1)},
-    {{"window", ATTN_FLOAT32, 1, 1, 8192, 8192, 64, true, 256, OUTPUT, 1},
-     SQUARE("", ATTN_FLOAT32, 8192, OUTPUT, 1)},
-    {SQUARE("doubled", ATTN_FLOAT32, 8192, OUTPUT, 1),
-     SQUARE("", ATTN_FLOAT32, 4096, OUTPUT, 1)},
+    {{"causal", F32, 1, 1, 4096, 4096, 64, true, 0, OUTPUT, 1, false},
+     SQUARE("", F32, 4096, 64, OUTPUT, 1)},
+    {{"window", F32, 1, 1, 8192, 8192, 64, true, 256, OUTPUT, 1, false},
+     SQUARE("", F32, 8192, 64, OUTPUT, 1)},
+    {SQUARE("doubled", F32, 8192, 64, OUTPUT, 1),
+     SQUARE("", F32, 4096, 64, OUTPUT, 1)},
+    {SQUARE("2 to 1", F32, 512, 64, OUTPUT, 2),
+     SQUARE("", F32, 512, 64, OUTPUT, 1)},
+    {SQUARE("2 to 1", F32, 768, 64, OUTPUT, 2),
+     SQUARE("", F32, 768, 64, OUTPUT, 1)},
+    {SQUARE("2 to 1", F32, 4096, 64, OUTPUT, 2),
+     SQUARE("", F32, 4096, 64, OUTPUT, 1)},
 };
 
 int main(int count, char **argument)
