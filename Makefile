@@ -24,10 +24,10 @@ more_packages := clang shellcheck universal-ctags prometheus \
 # --- what is built from what -------------------------------------------------
 
 VERSION := $(shell sed -n 's/.*ATTN_VERSION "\(.*\)".*/\1/p' lib/attention.h)
-# The variant: plain, plain-clang, address, address-undefined-clang, ...
 , := ,
-compiler := $(notdir $(firstword $(CC)))
-variant := $(or $(subst $(,),-,$(SAN)),plain)$(addprefix -,$(filter-out gcc cc,$(compiler)))
+# plain, plain-clang, address, address-undefined-clang, ...
+compiler := $(filter-out gcc cc,$(notdir $(firstword $(CC))))
+variant := $(or $(subst $(,),-,$(SAN)),plain)$(addprefix -,$(compiler))
 O := $(B)/$(variant)
 run := tests/run.sh $(if $(SAN),--sanitizer $(SAN)) $(O)
 
