@@ -187,11 +187,14 @@ check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	$(remake) SAN=address,undefined check
 	$(remake) SAN=address,undefined CC=clang WERROR=1 check
 	$(remake) tsan
+	$(remake) unit-check
+	$(remake) proxy-test
+	$(remake) image-test
 
 lint: ## layers, style, shell scripts, openapi.yaml
 	tests/lint/layers.sh
 	tests/lint/style.sh
-	shellcheck .ci/run $(wildcard tests/*.sh tests/*/*.sh docs/*/*.sh)
+	shellcheck .ci/run $(wildcard tools/*.sh tests/*.sh tests/*/*.sh docs/*/*.sh)
 	tests/lint/openapi.sh
 
 openapi: all ## validate requests and replies, with a client made from it
