@@ -221,20 +221,29 @@ bool reply(struct request *r)
     return queued == MHD_YES;
 }
 
+static void retry_after(struct request *r, char text[48])
+{
+    text[0] = '\0';
+    if (r->status == 503)
+        snprintf(text, 48, "Retry-After: %d\r\n", r->fault.retry_after_s > 0
+                 ? r->fault.retry_after_s : queue_retry_after_s());
+}
+
 void reply_raw(struct request *r)
 {
-    char body[FAULT_TEXT_MAX], text[FAULT_TEXT_MAX + 512];
+    char body[FAULT_TEXT_MAX], text[FAULT_TEXT_MAX + 512], retry[48];
     const char *type;
     size_t n = fault_text(r, body, sizeof body, &type);
     int length;
 
     r->status = problem_row(r->fault.problem)->status;
+    retry_after(r, retry);
     length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\n"
                       "Content-Type: %s\r\nContent-Length: %zu\r\n"
-                      "X-Request-Id: %s\r\nConnection: close\r\n\r\n%.*s",
+                      "X-Request-Id: %s\r\n%sConnection: close\r\n\r\n%.*s",
                       r->status,
                       MHD_get_reason_phrase_for((unsigned)r->status), type, n,
-                      r->id, (int)n, body);
+                      r->id, retry, (int)n, body);
     if (send(r->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         r->reply_bytes = (int64_t)n;
 }

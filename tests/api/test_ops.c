@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -159,7 +160,7 @@ START_TEST(timeout_of_the_settings_is_a_deadline)
 {
     char *huge = call_json(8000, 64, "\"return\":[\"lse\"]");
 
-    start("--timeout", "0.2");
+    start("--timeout", "0.05");
     struct http_reply r = http_post(d.port, huge);
     ck_assert_int_eq(r.status, 504);
     ck_assert_double_lt(r.seconds, 1.0 * daemon_slack());
@@ -242,6 +243,94 @@ START_TEST(streamed_reply_beyond_the_drain_timeout_is_cut_visibly)
 }
 END_TEST
 
+START_TEST(upload_cut_by_the_drain_is_told_when_to_come_back)
+{
+    char text[4096];
+
+    start("--drain-timeout", "0.1");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 100000\r\n\r\n{\"Q\":"));
+    daemon_rest(0.1);
+    kill(d.pid, SIGTERM);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 503);
+    ck_assert_ptr_nonnull(strstr(text, "\r\nRetry-After: 1\r\n"));
+    ck_assert_int_eq(daemon_wait(&d, 10), 0);
+    daemon_forget(&d);
+    close(fd);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- quota */
+
+static bool write_file(const char *directory, const char *name,
+                       const char *text)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *f = fopen(path, "w");
+    bool ok = f != NULL && fputs(text, f) >= 0;
+
+    return (f == NULL || fclose(f) == 0) && ok;
+}
+
+/* A control group of one CPU, with this process in it; false where there is
+ * no right to make one. */
+static bool enter_quota(char directory[128])
+{
+    static const struct { const char *parent, *file, *text; } table[] = {
+        { "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000" },
+        { "/sys/fs/cgroup", "cpu.max", "100000 100000" },
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        snprintf(directory, 128, "%s/attentiond-test-%d", table[i].parent,
+                 (int)getpid());
+        if (mkdir(directory, 0755) != 0)
+            continue;
+        if (write_file(directory, table[i].file, table[i].text)
+            && write_file(directory, "cgroup.procs", "0"))
+            return true;
+        rmdir(directory);
+    }
+    return false;
+}
+
+static void leave_quota(const char *directory)
+{
+    char parent[128];
+
+    snprintf(parent, sizeof parent, "%s", directory);
+    *strrchr(parent, '/') = '\0';
+    ck_assert(write_file(parent, "cgroup.procs", "0"));
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+
+START_TEST(quota_of_one_cpu_gives_one_thread_that_serves)
+{
+    char directory[128];
+    char *medium = call_json(400, 32, "");
+
+    if (enter_quota(directory)) {
+        daemon_start(&d, NULL);
+        struct http_reply r = http_get(d.port, "/info");
+        ck_assert_msg(strstr(r.body, "{\"count\":1,\"source\":\"quota\"")
+                      != NULL, "%s", r.body);
+        http_free(&r);
+        for (int i = 0; i < 10; i++) {
+            r = http_post(d.port, i % 2 ? medium : CALL_EXAMPLE);
+            ck_assert_int_eq(r.status, 200);
+            http_free(&r);
+        }
+        daemon_stop(&d);
+        leave_quota(directory);
+    }
+    free(medium);
+}
+END_TEST
+
 /* --------------------------------------------------- what is left behind */
 
 static void ask_for_all(char *const *bodies, int count, int times)
@@ -309,6 +398,8 @@ int main(void)
         reset_in_the_queue_is_counted_and_gives_memory_back,
         reset_under_http_1_0_ends_the_work,
         streamed_reply_beyond_the_drain_timeout_is_cut_visibly,
+        upload_cut_by_the_drain_is_told_when_to_come_back,
+        quota_of_one_cpu_gives_one_thread_that_serves,
         thousand_mixed_requests_leave_no_memory_behind,
         trace_context_goes_into_the_access_log,
         NULL
