@@ -17,6 +17,13 @@ build=$(cd "$1" && pwd) || exit 1
 shift
 [ $# -gt 0 ] || { echo "run.sh: no test programs" >&2; exit 1; }
 
+# A bare chroot has no /proc, where tests look at a daemon's threads, memory and
+# descriptors: lend it one.
+if [ ! -e /proc/self ] && mount -t proc proc /proc; then
+    trap 'umount -l /proc' EXIT
+    trap 'exit 1' INT TERM HUP
+fi
+
 export ATTENTIOND="$build/attentiond" OPENBLAS_NUM_THREADS=1 CK_VERBOSITY=normal
 reports=$build/reports
 rm -rf "$reports"

@@ -289,10 +289,6 @@ START_TEST(the_real_process_is_plausible)
 {
     struct host_process p;
     host_process("", &p);
-    if (access("/proc/self/stat", R_OK) != 0) { /* a bare chroot */
-        ck_assert_int_eq(p.resident_bytes, 0);
-        return;
-    }
     ck_assert_int_gt(p.resident_bytes, 100000);
     ck_assert_int_ge(p.virtual_bytes, p.resident_bytes);
     ck_assert_int_ge(p.threads, 1);
