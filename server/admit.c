@@ -14,6 +14,7 @@
 #include "config.h"
 #include "form.h"
 #include "guest.h"
+#include "header.h"
 #include "listen.h"
 #include "queue.h"
 #include "receive.h"
@@ -41,21 +42,29 @@ static bool read_length(const char *text, int64_t *length)
 
 static enum problem admit_framing(struct request *r)
 {
-    int lengths = listen_header_count(r, "Content-Length");
-    int codings = listen_header_count(r, "Transfer-Encoding");
+    int lengths = header_count(r, "Content-Length");
+    int codings = header_count(r, "Transfer-Encoding");
+    int hosts = header_count(r, "Host");
 
     r->must_close = true;
+    if (!header_all_sound(r))
+        return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL, "A header has a "
+                         "name with a character that no name may have, such "
+                         "as a blank, or a value with a NUL or a second "
+                         "line.");
+    if (hosts > 1 || (hosts == 0 && !r->http_1_0))
+        return refuse_header(r, "Host", "has to be there once");
     if (lengths > 0 && codings > 0)
         return refuse_header(r, "Content-Length", "and Transfer-Encoding are "
                              "both there; one of them is expected");
     if (lengths > 1)
         return refuse_header(r, "Content-Length", "is there twice");
     if (codings > 1 || (codings == 1 && strcasecmp(
-            listen_header(r, "Transfer-Encoding"), "chunked") != 0))
+            header_value(r, "Transfer-Encoding"), "chunked") != 0))
         return refuse_header(r, "Transfer-Encoding", "is not \"chunked\"");
     r->chunked = codings == 1;
     r->has_length = lengths == 1;
-    if (r->has_length && !read_length(listen_header(r, "Content-Length"),
+    if (r->has_length && !read_length(header_value(r, "Content-Length"),
                                       &r->content_length))
         return refuse_header(r, "Content-Length", "is no number of bytes");
     r->must_close = false;
@@ -120,7 +129,7 @@ static enum problem admit_type(struct request *r)
         "multipart/", "image/", "audio/", "video/", "application/xml",
         "text/xml"
     };
-    const char *type = listen_header(r, "Content-Type");
+    const char *type = header_value(r, "Content-Type");
 
     for (size_t i = 0; type && i < sizeof refused / sizeof *refused; i++)
         if (strncasecmp(type, refused[i], strlen(refused[i])) == 0)
@@ -128,19 +137,22 @@ static enum problem admit_type(struct request *r)
                              "is declared as %.100s; application/json is "
                              "expected.", type);
     r->form_declared = form_declared(type);
-    r->form_reply = form_accepted(listen_header(r, "Accept"));
+    r->form_reply = form_accepted(header_value(r, "Accept"));
     return PROBLEM_NONE;
 }
 
 static enum problem admit_encoding(struct request *r)
 {
-    const char *encoding = listen_header(r, "Content-Encoding");
+    const char *encoding = header_value(r, "Content-Encoding");
 
-    if (encoding == NULL || strcasecmp(encoding, "identity") == 0
-        || *encoding == '\0')
+    if (header_count(r, "Content-Encoding") > 1)
+        return fault_set(&r->fault, PROBLEM_ENCODING, NULL, "Content-Encoding "
+                         "is there twice; gzip once or none is expected.");
+    if (encoding == NULL || header_is_word(encoding, "identity")
+        || header_is_word(encoding, ""))
         return PROBLEM_NONE;
-    r->gzip = strcasecmp(encoding, "gzip") == 0
-        || strcasecmp(encoding, "x-gzip") == 0;
+    r->gzip = header_is_word(encoding, "gzip")
+        || header_is_word(encoding, "x-gzip");
     if (r->gzip)
         return PROBLEM_NONE;
     return fault_set(&r->fault, PROBLEM_ENCODING, NULL, "The body is declared "
@@ -148,20 +160,26 @@ static enum problem admit_encoding(struct request *r)
                      encoding);
 }
 
+/* A decimal above 0, with as many digits as it likes. */
+static bool read_seconds(const char *text, double *seconds)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strspn(text, digits);
+
+    if (text[n] == '.')
+        n += 1 + strspn(text + n + 1, digits);
+    *seconds = strtod(text, NULL);
+    return header_is_word(text + n, "") && strcspn(text, "123456789") < n;
+}
+
 static enum problem admit_timeout(struct request *r)
 {
-    const char *text = listen_header(r, "Request-Timeout");
-    double seconds = 0.0;
+    const char *text = header_value(r, "Request-Timeout");
+    double seconds;
 
     if (text == NULL)
         return PROBLEM_NONE;
-    if (text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 20) {
-        char *end;
-
-        seconds = strtod(text, &end);
-        seconds = *end == '\0' ? seconds : 0.0;
-    }
-    if (!(seconds > 0.0))
+    if (!read_seconds(text, &seconds))
         return refuse_header(r, "Request-Timeout", "is no decimal number of "
                              "seconds above 0, such as 2.5");
     if (seconds < 1e6)
@@ -213,12 +231,12 @@ enum problem admit(struct request *r)
     static enum problem (*const questions[])(struct request *r) = {
         admit_timeout, admit_length, admit_encoding, admit_type, admit_load
     };
-    const char *expect = listen_header(r, "Expect");
+    const char *expect = header_value(r, "Expect");
 
     admit_guest(r);
     admit_framing(r);
     r->expects_continue = expect != NULL && !r->http_1_0
-        && strcasecmp(expect, "100-continue") == 0;
+        && header_is_word(expect, "100-continue");
     if (r->route == NULL || r->route->answer != NULL)
         return r->fault.problem;
     for (size_t i = 0; r->fault.problem == PROBLEM_NONE

@@ -24,6 +24,7 @@
 #include "admit.h"
 #include "config.h"
 #include "guest.h"
+#include "header.h"
 #include "metrics.h"
 #include "notify.h"
 #include "queue.h"
@@ -46,38 +47,6 @@ static struct {
     atomic_llong in_flight;
 } door = { .fd = -1, .admin_fd = -1 };
 
-/* --------------------------------------------------------------- headers */
-
-const char *listen_header(const struct request *r, const char *name)
-{
-    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
-}
-
-struct count {
-    const char *name;
-    int n;
-};
-
-static enum MHD_Result count_header(void *count, enum MHD_ValueKind kind,
-                                    const char *name, const char *value)
-{
-    struct count *c = count;
-
-    (void)kind;
-    (void)value;
-    c->n += strcasecmp(name, c->name) == 0;
-    return MHD_YES;
-}
-
-int listen_header_count(const struct request *r, const char *name)
-{
-    struct count count = { name, 0 };
-
-    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_header,
-                              &count);
-    return count.n;
-}
-
 /* ------------------------------------------------------------ the walk in */
 
 static struct guest *guest_of(struct MHD_Connection *c)
@@ -98,8 +67,8 @@ static bool is_visible_ascii(const char *text, size_t most)
 static void identify(struct request *r)
 {
     static atomic_ullong next;
-    const char *id = listen_header(r, "X-Request-Id");
-    const char *trace = listen_header(r, "traceparent");
+    const char *id = header_value(r, "X-Request-Id");
+    const char *trace = header_value(r, "traceparent");
 
     if (id != NULL && is_visible_ascii(id, REQUEST_ID_MAX))
         snprintf(r->id, sizeof r->id, "%s", id);
@@ -129,7 +98,7 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->peer = r->guest->address;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     snprintf(r->method, sizeof r->method, "%s", method);
-    snprintf(r->path, sizeof r->path, "%s", url);
+    snprintf(r->path, sizeof r->path, "%s", header_path(url));
     identify(r);
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
@@ -414,6 +383,14 @@ static void on_library_log(void *none, const char *format, va_list arguments)
 }
 
 /* One door: its socket, threads, connections; admin: not NULL for the second,
+/* A path with a NUL stays as it is, or it would end there and pass. */
+static size_t unescape(void *none, struct MHD_Connection *c, char *text)
+{
+    (void)none;
+    (void)c;
+    return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+}
+
  * which has a thread of its own. */
 static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
                                     void *admin)
@@ -434,6 +411,7 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_guest, NULL, MHD_OPTION_END);
 }
 

@@ -37,8 +37,4 @@ int64_t listen_in_flight(void);
  * I/O thread. From any thread. */
 void listen_resume(struct request *r);
 
-/* Header `name` of r, or NULL; how many lines of it there are. */
-const char *listen_header(const struct request *r, const char *name);
-int listen_header_count(const struct request *r, const char *name);
-
 #endif

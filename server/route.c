@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "listen.h"
+#include "header.h"
 #include "watch.h"
 
 static const struct answer_facts *facts;   /* constant after start */
@@ -57,7 +57,7 @@ static void info(struct request *r, struct answer *a)
 
 static void page(struct request *r, struct answer *a)
 {
-    answer_page(a, listen_header(r, "Accept"), listen_header(r, "Host"));
+    answer_page(a, header_value(r, "Accept"), header_value(r, "Host"));
 }
 
 static void openapi_yaml(struct request *r, struct answer *a)

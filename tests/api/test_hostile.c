@@ -103,12 +103,168 @@ START_TEST(upload_that_stops_is_408_soon)
 }
 END_TEST
 
+/* ------------------------------------------------------ lines of headers */
+
+/* One request of these bytes; its status, and the reply in `text`. Another
+ * one follows, which is answered only if the connection is kept. */
+static int ask(const void *bytes, size_t n, char text[4096], bool *kept)
+{
+    char next[256];
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_send(fd, bytes, n));
+    int status = raw_reply(fd, text, 4096, 5);
+    raw_say(fd, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    *kept = raw_reply(fd, next, sizeof next, 2) == 200;
+    close(fd);
+    return status;
+}
+
+/* POST /attention of the example with `lines`, which hold n bytes. */
+static int post(const char *lines, size_t n, char text[4096], bool *kept)
+{
+    char request[1024];
+    int length = snprintf(request, sizeof request, "POST /attention HTTP/1.1"
+                          "\r\nHost: x\r\nContent-Length: %zu\r\n",
+                          strlen(CALL_EXAMPLE));
+
+    memcpy(request + length, lines, n);
+    length += (int)n;
+    length += snprintf(request + length, sizeof request - (size_t)length,
+                       "\r\n%s", CALL_EXAMPLE);
+    return ask(request, (size_t)length, text, kept);
+}
+
+static void check_lines(const char *lines, size_t n, int expected)
+{
+    char text[4096];
+    bool kept;
+    int status = post(lines, n, text, &kept);
+
+    ck_assert_msg(status == expected, "%s: %d %s", lines, status, text);
+    if (expected != 400)
+        return;
+    ck_assert_msg(strstr(text, "\"code\":\"bad_header\"") != NULL, "%s: %s",
+                  lines, text);
+    ck_assert_msg(!kept, "%s: kept", lines);
+}
+
+START_TEST(header_that_may_be_read_in_two_ways_is_400_and_closes)
+{
+    static const struct { size_t n; const char *lines; } table[] = {
+#define LINES(text) { sizeof text - 1, text }
+        LINES("Transfer-Encoding : chunked\r\n"),
+        LINES("Transfer-Encoding\t: chunked\r\n"),
+        LINES("Content-Length : 3\r\n"),
+        LINES("X-A(b): c\r\n"),
+        LINES("X-A: b\0c\r\n"),
+        LINES("X-A: b\0c\r\nX-D: e\r\n"),
+        LINES("X-A: \0Transfer-Encoding: chunked\r\nX-D: e\r\n"),
+        LINES("X-A: b\r\n  c\r\n"),
+        LINES("X-A: b\r\n\tc\r\nX-D: e\r\n"),
+        LINES("Host: y\r\n"),
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_lines(table[i].lines, table[i].n, 400);
+}
+END_TEST
+
+START_TEST(header_that_is_only_unusual_is_read)
+{
+    static const char *const lines[] = {
+        "X-A:\r\n", "X-A: \r\nX-B:c\r\n", "x!#$%&'*+-.^_`|~9: \t b \t\r\n",
+        "X-A: b\r\nX-A: c\r\n", "Cookie: a=b; c=\"d\"\r\n",
+        "X-A: \"b: c\"\r\nCookie: a=b\r\nX-D: \xc3\xa9\r\n",
+        "X-A: b\nX-D: e\n",
+    };
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        check_lines(lines[i], strlen(lines[i]), 200);
+}
+END_TEST
+
+START_TEST(any_decimal_above_0_is_a_deadline)
+{
+    check_lines("Request-Timeout: 5 \r\n", 21, 200);
+    check_lines("Request-Timeout: 5\t\r\n", 21, 200);
+    check_lines("Request-Timeout: 99999999999999999999\r\n", 39, 200);
+    check_lines("Request-Timeout: 0.0000000000000000000000000001\r\n", 49,
+                504);
+}
+END_TEST
+
+START_TEST(two_encodings_are_415_and_blanks_behind_one_nothing)
+{
+    check_lines("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", 48,
+                415);
+    check_lines("Content-Encoding: identity \r\n", 29, 200);
+}
+END_TEST
+
+/* ------------------------------------------------------------ first lines */
+
+static int post_to(const char *target, const char *version, const char *host,
+                   char text[4096])
+{
+    char request[512];
+    bool kept;
+    int n = snprintf(request, sizeof request, "POST %s HTTP/%s\r\n%s"
+                     "Content-Length: %zu\r\n\r\n%s", target, version, host,
+                     strlen(CALL_EXAMPLE), CALL_EXAMPLE);
+
+    return ask(request, (size_t)n, text, &kept);
+}
+
+START_TEST(path_with_a_nul_is_404)
+{
+    char text[4096];
+
+    ck_assert_int_eq(post_to("/attention%00", "1.1", "Host: x\r\n", text),
+                     404);
+    ck_assert_int_eq(post_to("/attention%00x", "1.1", "Host: x\r\n", text),
+                     404);
+    ck_assert_int_eq(post_to("/%61ttention", "1.1", "Host: x\r\n", text), 200);
+}
+END_TEST
+
+START_TEST(absolute_target_is_served)
+{
+    char text[4096];
+
+    ck_assert_int_eq(post_to("http://x/attention", "1.1", "Host: x\r\n",
+                             text), 200);
+    ck_assert_int_eq(post_to("HTTPS://x:1/attention", "1.1", "Host: x\r\n",
+                             text), 200);
+    ck_assert_int_eq(post_to("http://x", "1.1", "Host: x\r\n", text), 405);
+    ck_assert_int_eq(post_to("http:/attention", "1.1", "Host: x\r\n", text),
+                     404);
+}
+END_TEST
+
+START_TEST(http_1_1_without_host_is_400)
+{
+    char text[4096];
+
+    ck_assert_int_eq(post_to("/attention", "1.1", "", text), 400);
+    ck_assert_ptr_nonnull(strstr(text, "\"code\":\"bad_header\""));
+    ck_assert_int_eq(post_to("/attention", "1.0", "", text), 200);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         end_together_with_the_last_bytes_of_a_part_is_noticed,
         end_within_the_headers_is_noticed,
         upload_that_stops_is_408_soon,
+        header_that_may_be_read_in_two_ways_is_400_and_closes,
+        header_that_is_only_unusual_is_read,
+        any_decimal_above_0_is_a_deadline,
+        two_encodings_are_415_and_blanks_behind_one_nothing,
+        path_with_a_nul_is_404,
+        absolute_target_is_served,
+        http_1_1_without_host_is_400,
         NULL
     };
 
