@@ -382,7 +382,6 @@ static void on_library_log(void *none, const char *format, va_list arguments)
         nanosleep(&rest, NULL);
 }
 
-/* One door: its socket, threads, connections; admin: not NULL for the second,
 /* A path with a NUL stays as it is, or it would end there and pass. */
 static size_t unescape(void *none, struct MHD_Connection *c, char *text)
 {
@@ -391,6 +390,7 @@ static size_t unescape(void *none, struct MHD_Connection *c, char *text)
     return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
 }
 
+/* One door: its socket, threads, connections; admin: not NULL for the second,
  * which has a thread of its own. */
 static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
                                     void *admin)
@@ -410,8 +410,8 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_guest, NULL, MHD_OPTION_END);
 }
 
