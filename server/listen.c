@@ -44,7 +44,7 @@ static struct {
     int fd, admin_fd;
     char url[128], admin_url[128];
     int64_t limit;              /* connections; above it only probes */
-    atomic_llong in_flight;
+    atomic_llong in_flight, requests;
 } door = { .fd = -1, .admin_fd = -1 };
 
 /* ------------------------------------------------------------ the walk in */
@@ -91,6 +91,7 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
         return NULL;
     }
     atomic_fetch_add(&door.in_flight, 1);
+    atomic_fetch_add(&door.requests, 1);
     metrics_add(METRIC_INFLIGHT, 0, 1);
     r->connection = c;
     r->guest = guest_of(c);
@@ -461,4 +462,9 @@ int64_t listen_limit(void)
 int64_t listen_in_flight(void)
 {
     return atomic_load(&door.in_flight);
+}
+
+int64_t listen_requests(void)
+{
+    return atomic_load(&door.requests);
 }

@@ -30,8 +30,9 @@ void listen_stop(void);
 /* Most connections that everybody may open. */
 int64_t listen_limit(void);
 
-/* Requests that are not answered yet. */
+/* Requests that are not answered yet, and all since the start. */
 int64_t listen_in_flight(void);
+int64_t listen_requests(void);
 
 /* The walk is over, or a piece of a streamed reply is ready: back to the
  * I/O thread. From any thread. */

@@ -328,11 +328,15 @@ static int64_t now_ms(void)
  * After the cut only those in the queue count: nobody waits for uploads. */
 static bool wait_for_guests(int64_t until_ms, bool cut_off)
 {
-    int64_t settled_ms = now_ms() + SETTLE_MS;
+    int64_t settled_ms = now_ms() + SETTLE_MS, seen = listen_requests();
 
     while (now_ms() < until_ms) {
         int64_t left = cut_off ? queue_length() : listen_in_flight();
 
+        if (listen_requests() != seen && !cut_off) {
+            seen = listen_requests();
+            settled_ms = now_ms() + SETTLE_MS;
+        }
         if (left == 0
             && (guest_count() == 0 || now_ms() > settled_ms))
             return false;

@@ -57,7 +57,7 @@ START_TEST(fifty_suspended_requests_are_finished)
 {
     char *body = call_json(4000, 2, "\"return\":[\"lse\"],\"softcap\":5");
     char *text = malloc(1 << 20);
-    int fd[50];
+    int fd[50], finished = 0;
 
     start("--drain-timeout", "200");
     for (int i = 0; i < 50; i++) {
@@ -72,10 +72,10 @@ START_TEST(fifty_suspended_requests_are_finished)
         ck_assert_msg(status == 200 || (status == 503
                       && strstr(text, "\"draining\"") != NULL),
                       "request %d: %d %.300s", i, status, text);
-        if (i < 25)
-            ck_assert_int_eq(status, 200);
+        finished += status == 200;
         close(fd[i]);
     }
+    ck_assert_int_ge(finished, 25);
     check_end(2.0);
     free(text);
     free(body);

@@ -103,7 +103,7 @@ bool daemon_says(const char *file, const char *text, double seconds)
         found = strstr(said, text) != NULL;
         free(said);
         if (!found)
-            daemon_rest(0.005);
+            daemon_rest(0.005 * daemon_slack());
     } while (!found && daemon_clock() < until);
     return found;
 }

@@ -35,7 +35,7 @@ bool metric_reaches(int port, const char *name, double least, double seconds)
     while (metric(port, name) < least) {
         if (daemon_clock() > until)
             return false;
-        daemon_rest(0.002);
+        daemon_rest(0.002 * daemon_slack());
     }
     return true;
 }
