@@ -221,8 +221,10 @@ image-test: ## build the image, look into it, run it locked up and small
 	tests/image/test_image.py $(VERSION)
 
 proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
-	@tests/support/setup.sh haproxy nginx-light python3
+	@tests/support/setup.sh haproxy nginx-light python3 nodejs \
+	$(if $(shell command -v npm),,npm)
 	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
+	tests/proxy/envoy.sh $(B)/envoy
 
 bench: all $(bench) ## time library, numbers and JSON, into $(B)/bench.json
 	@tests/bench/run.sh $(B)/bench.json $(bench)
