@@ -105,9 +105,10 @@ static enum problem admit_guest(struct request *r)
                          "and metrics; %.100s is on %s.", r->path,
                          listen_url());
     if (r->guest->reserved) {
-        fault_set(f, PROBLEM_CONNECTIONS, NULL, "%lld connections are open, "
-                  "as many as there may be (--connections, "
-                  "--connections-per-address).", (long long)guest_count());
+        fault_set(f, PROBLEM_CONNECTIONS, NULL, "More connections are open "
+                  "than are served: %lld (--connections), and for one "
+                  "address --connections-per-address.",
+                  (long long)listen_limit());
         f->retry_after_s = 1;
         return f->problem;
     }

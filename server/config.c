@@ -59,7 +59,7 @@ static bool read_number(const struct config_row *s, const char *text)
         value *= seconds_factor(unit) > 0 ? seconds_factor(unit) : NAN;
     else if (*unit)
         return false;
-    if (!(value >= s->low && value <= s->high))    /* NaN neither */
+    if (!config_allows(s, value))
         return false;
     if (s->kind == NUMBER || s->kind == SECONDS) {
         *(double *)s->at = value;

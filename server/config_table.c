@@ -6,6 +6,7 @@
 #include "config_table.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const config_log_word[CONFIG_LOG_FORMS] = {"logfmt", "json",
                                                       "none"};
@@ -36,13 +37,14 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "timeout", SECONDS, &config.timeout_s, "300", 0.001, 86400,
      "SECONDS", "deadline of a request, from its first byte to its reply"},
     {"Limits of the whole", "memory-bytes", BYTES, &config.memory_bytes, "0",
-     0, 1e6 * GIB, "BYTES",
+     1048576, 1e6 * GIB, "BYTES",
      "memory of all requests in hand; 0: half of the machine's or "
      "container's"},
     {NULL, "queue", WHOLE, &config.queue, "256", 1, 1000000, "N",
      "requests that may wait or work at a time"},
     {NULL, "connections", WHOLE, &config.connections, "0", 0, 1000000, "N",
-     "open connections; 0: as many as descriptors allow"},
+     "connections that are served; of those above only health; 0: as many as "
+     "descriptors allow"},
     {NULL, "connections-per-address", WHOLE, &config.connections_per_address,
      "0", 0, 1000000, "N", "open connections of one address; 0: no limit"},
     {NULL, "rate", NUMBER, &config.rate, "0", 0, 1e9, "N",
@@ -107,10 +109,18 @@ const char *config_rule(const struct config_row *s, char out[CONFIG_RULE_MAX])
     default:
         plain_number(s->low, low);
         plain_number(s->high, high);
-        snprintf(out, CONFIG_RULE_MAX, "%s from %s to %s%s", what[s->kind],
-                 low, high, s->kind == SECONDS ? " seconds" : "");
+        snprintf(out, CONFIG_RULE_MAX, "%s from %s to %s%s%s", what[s->kind],
+                 low, high, s->kind == SECONDS ? " seconds" : "",
+                 s->low > 0 && config_allows(s, 0) ? ", or 0" : "");
         return out;
     }
+}
+
+bool config_allows(const struct config_row *s, double value)
+{
+    if (value == 0 && strcmp(s->fallback, "0") == 0)
+        return true;
+    return value >= s->low && value <= s->high;    /* NaN is not */
 }
 
 const char *config_variable(const struct config_row *s,

@@ -41,6 +41,10 @@ extern const char *const config_log_word[CONFIG_LOG_FORMS];
 const char *config_rule(const struct config_row *row,
                         char room[CONFIG_RULE_MAX]);
 
+/* Is the number within the row's bounds? A default of 0, which stands for
+ * something else, may be below them. */
+bool config_allows(const struct config_row *row, double value);
+
 /* "io-threads" -> "ATTENTIOND_IO_THREADS" */
 const char *config_variable(const struct config_row *row,
                             char room[CONFIG_VARIABLE_MAX]);

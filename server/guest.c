@@ -26,6 +26,7 @@
 #include "socket.h"
 
 #define BUCKETS 65536      /* addresses share one if their hashes agree */
+#define RESERVED_TIMEOUT_S 1.0
 
 static struct {
     struct guest *place;
@@ -185,6 +186,13 @@ static bool reads_too_slowly(struct guest *g, int64_t now_ns)
     return is_below_rate(g, (int64_t)info.tcpi_bytes_acked, now_ns);
 }
 
+/* Above the limits one has no time to say nothing. */
+static double header_timeout_s(const struct guest *g)
+{
+    return g->reserved && config.header_timeout_s > RESERVED_TIMEOUT_S
+        ? RESERVED_TIMEOUT_S : config.header_timeout_s;
+}
+
 /* Its end is here, and nothing before it that is not read yet. */
 static bool has_left(const struct guest *g)
 {
@@ -199,7 +207,7 @@ static void look_at(struct guest *g, int64_t now_ns)
 
     switch ((enum guest_doing)atomic_load(&g->doing)) {
     case GUEST_NEW:
-        if (seconds > config.header_timeout_s || has_left(g))
+        if (seconds > header_timeout_s(g) || has_left(g))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_UPLOADS:

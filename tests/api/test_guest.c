@@ -156,6 +156,7 @@ START_TEST(connections_above_the_limit_get_503_but_health)
         ck_assert_msg(status == (i < 5 ? 200 : 503), "%d: %d", i, status);
     }
     ck_assert_ptr_nonnull(strstr(text, "too_many_connections"));
+    ck_assert_ptr_nonnull(strstr(text, "than are served: 5 (--connections)"));
     ck_assert_ptr_nonnull(strcasestr(text, "Retry-After:"));
     ck_assert(raw_closed(fd[6], 2));
     struct http_reply r = http_get(d.port, "/livez");
@@ -167,6 +168,25 @@ START_TEST(connections_above_the_limit_get_503_but_health)
     r = http_post(d.port, CALL_EXAMPLE);
     ck_assert_int_eq(r.status, 200);
     http_free(&r);
+    daemon_stop(&d);
+}
+END_TEST
+
+START_TEST(silent_connections_above_the_limit_do_not_stay)
+{
+    const char *arguments[] = { "--connections", "4", NULL };
+    int fd[12];
+
+    start(arguments);
+    for (int i = 0; i < 12; i++)
+        fd[i] = raw_open(d.port);
+    for (int i = 11; i >= 4; i--)
+        ck_assert_msg(raw_closed(fd[i], 2.5), "%d stays", i);
+    ck_assert(raw_post(fd[3], "", CALL_EXAMPLE));
+    char text[4096];
+    ck_assert_int_eq(raw_reply(fd[3], text, sizeof text, 5), 200);
+    for (int i = 0; i < 12; i++)
+        close(fd[i]);
     daemon_stop(&d);
 }
 END_TEST
@@ -284,6 +304,7 @@ int main(void)
         kept_connection_is_closed_after_the_idle_timeout_only,
         reader_that_stops_is_cut,
         connections_above_the_limit_get_503_but_health,
+        silent_connections_above_the_limit_do_not_stay,
         address_above_its_limit_gets_503,
         address_above_its_rate_gets_429,
         thousand_idle_connections_hold_nobody_up,

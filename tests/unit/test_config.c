@@ -178,6 +178,7 @@ START_TEST(a_wrong_value_is_refused_with_its_rule)
         {"--queue", "0", "from 1 to 1000000"},
         {"--body-bytes", "1QiB", "such as 1000, 64k or 2GiB"},
         {"--body-bytes", "0.3", "--body-bytes: \"0.3\" is not"},
+        {"--memory-bytes", "1048575", "from 1048576 to 1.07374e+15, or 0"},
         {"--timeout", "1w", "a time such as 2, 500ms or 1m"},
         {"--timeout", "0", "from 0.001 to 86400 seconds"},
         {"--timeout", "inf", "--timeout: \"inf\" is not"},
