@@ -20,6 +20,10 @@
 void *block_take(size_t bytes, size_t *got);
 void block_give(void *block, size_t got);
 
+/* Gives `block` back and puts its first `used` bytes into a larger one; large
+ * blocks hand over their pages, which takes no time. */
+void block_move(void *larger, void *block, size_t used, size_t got);
+
 /* Gives blocks back to the system that nobody has used since
  * `rest_ms` before now_ms; called by the watch thread. */
 void block_trim(int64_t now_ms, int64_t rest_ms);

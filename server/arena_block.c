@@ -13,6 +13,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "arena_poison.h"
@@ -28,6 +29,9 @@
 /* So much of the blocks below a huge page rests for ever: their pages are
  * few to keep and dear to touch anew, 20 us each. */
 #define KEPT_BYTES ((size_t)4 << 20)
+
+/* From this size on copying takes longer than pages kept warm are worth. */
+#define MOVED_BLOCK ((size_t)16 << 20)
 
 struct resting {
     struct resting *below;
@@ -229,6 +233,21 @@ void block_give(void *block, size_t got)
     unsigned class = class_of(got);
     lock();
     push(class, rest);
+    cache.used -= got;
+    unlock();
+}
+
+void block_move(void *larger, void *block, size_t used, size_t got)
+{
+    if (got < MOVED_BLOCK
+        || mremap(block, got, got, MREMAP_MAYMOVE | MREMAP_FIXED, larger)
+            == MAP_FAILED) {
+        if (used > 0)
+            memcpy(larger, block, used);
+        block_give(block, got);
+        return;
+    }
+    lock();
     cache.used -= got;
     unlock();
 }

@@ -37,9 +37,7 @@ enum buffer_status buffer_reserve(struct buffer *b, size_t more)
     char *data = block_take(wanted + 1, &got);
     if (!data)
         return BUFFER_NO_MEMORY;
-    if (b->length > 0)
-        memcpy(data, b->data, b->length);
-    block_give(b->data, b->capacity);
+    block_move(data, b->data, b->length, b->capacity);
     b->data = data;
     b->capacity = got;
     return BUFFER_OK;

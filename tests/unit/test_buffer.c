@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "buffer.h"
+#include "daemon.h"
 
 static struct buffer b;
 
@@ -41,6 +42,32 @@ START_TEST(growing_keeps_what_was_there)
     for (int i = 0; i < 100000; i++)
         if ((unsigned char)b.data[i] != (unsigned char)(i * 7))
             ck_abort_msg("byte %d was lost", i);
+}
+END_TEST
+
+/* Whoever unpacks a bomb must not stand still for a copy of it. */
+START_TEST(a_large_buffer_grows_without_a_copy)
+{
+    size_t n = (size_t)192 << 20;
+    double best = 1.0;
+
+    for (int i = 0; i < 3; i++) {
+        buffer_free(&b);
+        buffer_init(&b, SIZE_MAX);
+        ck_assert_int_eq(buffer_reserve(&b, n), BUFFER_OK);
+        memset(b.data, 'a' + i, b.length = b.capacity - 1);
+        double start = daemon_clock();
+        ck_assert_int_eq(buffer_append(&b, "z", 1), BUFFER_OK);
+        double seconds = daemon_clock() - start;
+        best = seconds < best ? seconds : best;
+        ck_assert_uint_gt(b.capacity, n + n / 2);
+        ck_assert_uint_le(block_used_bytes(), b.capacity);
+        for (size_t at = 0; at < b.length - 1; at += 4096)
+            ck_assert(b.data[at] == 'a' + i);
+        ck_assert(b.data[b.length - 1] == 'z');
+        memset(b.data + b.length, 'y', b.capacity - b.length);
+    }
+    ck_assert_double_lt(best, 0.01 * daemon_slack());
 }
 END_TEST
 
@@ -127,6 +154,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         growing_keeps_what_was_there,
+        a_large_buffer_grows_without_a_copy,
         a_byte_above_the_ceiling_is_refused_and_changes_nothing,
         without_memory_the_contents_stay,
         growing_takes_at_least_half_more,
