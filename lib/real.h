@@ -8,7 +8,7 @@
 #include "attention.h"
 
 /* Element `index` of an array whose elements have `size` bytes. An array
- * without elements may be NULL, to which C lets nothing be added, not even 0. */
+ * without elements may be NULL, to which C lets nothing be added, even 0. */
 static inline void *real_at(const void *x, int64_t index, int64_t size)
 {
     return x ? (char *)x + index * size : NULL;
