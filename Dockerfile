@@ -18,12 +18,13 @@ RUN apt-get update \
 FROM tools AS test
 WORKDIR /src
 COPY . .
-RUN make -j2 WERROR=1 check-unit
+ENV CFLAGS=-O2 WERROR=1
+RUN make -j"$(nproc)" check-unit
 
 FROM test AS build
 # Another directory than that of the tests builds anew, to compare.
 ARG OBJECTS=build
-RUN make -j2 WERROR=1 "B=$OBJECTS" daemon
+RUN make -j"$(nproc)" "B=$OBJECTS" daemon
 ARG SOURCE_DATE_EPOCH=0
 RUN tools/image_root.sh "$OBJECTS/attentiond" /image "$SOURCE_DATE_EPOCH"
 
