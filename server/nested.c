@@ -84,6 +84,24 @@ static size_t run_integer(const char *p, const char *end, void *data,
     return 1;
 }
 
+/* Length of the true or false at p, or 0. By arithmetic: in a mask nobody can
+ * guess which comes next, and a branch would be wrong half the time. */
+static size_t boolean_at(const char *p, const char *end, unsigned char *value)
+{
+    uint32_t found, yes, no;
+    uint32_t is_true = *p == 't';
+
+    *value = (unsigned char)is_true;
+    if (end - p < 5)
+        return end - p == 4 && memcmp(p, "true", 4) == 0 ? 4 : 0;
+    memcpy(&found, p, 4);
+    memcpy(&yes, "true", 4);
+    memcpy(&no, "fals", 4);
+    if (found != (no ^ ((yes ^ no) & (0 - is_true))) || p[4 - is_true] != 'e')
+        return 0;
+    return 5 - is_true;
+}
+
 static size_t run_boolean(const char *p, const char *end, void *data,
                           int64_t at, size_t max, const char **next)
 {
@@ -91,17 +109,13 @@ static size_t run_boolean(const char *p, const char *end, void *data,
     size_t n = 0;
 
     *next = p;
-    while (n < max) {
-        p = syntax_after_space(p, end);
-        if (end - p >= 4 && memcmp(p, "true", 4) == 0) {
-            out[n++] = 1;
-            p += 4;
-        } else if (end - p >= 5 && memcmp(p, "false", 5) == 0) {
-            out[n++] = 0;
-            p += 5;
-        } else {
+    while (n < max && (p = syntax_after_space(p, end)) < end) {
+        unsigned char value;
+        size_t length = boolean_at(p, end, &value);
+        if (length == 0)
             break;
-        }
+        out[n++] = value;
+        p += length;
         *next = p;
         p = syntax_after_space(p, end);
         if (p == end || *p != ',')
