@@ -202,6 +202,31 @@ START_TEST(two_encodings_are_415_and_blanks_behind_one_nothing)
 }
 END_TEST
 
+/* The HTTP library itself answers most of these. */
+START_TEST(malformed_length_is_refused_and_closes)
+{
+    static const char *const values[] = {
+        "-1", "+57", "0x39", "57a", "57,57", "", "5 7",
+        "9223372036854775807", "99999999999999999999999"
+    };
+    char request[512], text[4096];
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        int fd = raw_open(d.port);
+
+        snprintf(request, sizeof request, "POST /attention HTTP/1.1\r\n"
+                 "Host: x\r\nContent-Length: %s\r\n\r\n%s", values[i],
+                 CALL_EXAMPLE);
+        ck_assert(raw_say(fd, request));
+        int status = raw_reply(fd, text, sizeof text, 5);
+        ck_assert_msg(status == 400 || status == 413, "%s: %d", values[i],
+                      status);
+        ck_assert_msg(raw_closed(fd, 3), "%s: kept", values[i]);
+        close(fd);
+    }
+}
+END_TEST
+
 /* ------------------------------------------------------------ first lines */
 
 static int post_to(const char *target, const char *version, const char *host,
@@ -260,6 +285,7 @@ int main(void)
         upload_that_stops_is_408_soon,
         header_that_may_be_read_in_two_ways_is_400_and_closes,
         header_that_is_only_unusual_is_read,
+        malformed_length_is_refused_and_closes,
         any_decimal_above_0_is_a_deadline,
         two_encodings_are_415_and_blanks_behind_one_nothing,
         path_with_a_nul_is_404,
