@@ -124,7 +124,7 @@ END_TEST
 
 START_TEST(work_beyond_the_drain_timeout_is_503)
 {
-    char *huge = call_json(9000, 64, "\"return\":[\"lse\"]"), text[4096];
+    char *huge = call_slow(), text[4096];
 
     start("--drain-timeout", "0.2");
     int fd = raw_open(d.port);

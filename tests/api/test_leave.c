@@ -30,7 +30,7 @@ static void setup(void)
 
     daemon_start(&d, arguments);
     medium = call_json(400, 32, "\"return\":[\"lse\"]");
-    huge = call_json(8000, 64, "\"return\":[\"lse\"]");
+    huge = call_slow();
     for (int i = 0; i < 8; i++)
         others[i] = raw_open(d.port);
 }

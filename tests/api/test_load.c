@@ -25,8 +25,9 @@ static void setup(void)
                                 "--log", "none", "--min-rate", "0", NULL };
 
     daemon_start(&d, arguments);
-    huge = call_json(6000, 64, "\"return\":[\"lse\"]");
-    giant = call_heads(12000, 8, 8, "\"return\":[\"lse\"]");
+    huge = call_slow();
+    giant = call_heads(12000, 8, 8,
+                       "\"return\":[\"lse\"],\"softcap\":5");
     medium = call_json(200, 32, "\"return\":[\"lse\"]");
     small = call_json(16, 64, "");
 }

@@ -158,7 +158,7 @@ END_TEST
 
 START_TEST(timeout_of_the_settings_is_a_deadline)
 {
-    char *huge = call_json(8000, 64, "\"return\":[\"lse\"]");
+    char *huge = call_slow();
 
     start("--timeout", "0.05");
     struct http_reply r = http_post(d.port, huge);
@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(reset_under_http_1_0_ends_the_work)
 {
-    char *huge = call_json(8000, 64, "\"return\":[\"lse\"]"), head[128];
+    char *huge = call_slow(), head[128];
 
     start(NULL, NULL);
     int fd = raw_open(d.port);

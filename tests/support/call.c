@@ -30,7 +30,7 @@ static char *add_matrix(char *at, const char *name, int64_t n, int64_t width,
 
 char *call_heads(int64_t n, int64_t d, int64_t heads, const char *options)
 {
-    char *text = malloc((size_t)(3 * n * (d * heads * 8 + 4) + 4096));
+    char *text = malloc((size_t)(3 * n * (d * heads * 8 + 4) + 16384));
     char *at = text;
     uint32_t random = 1;
 
@@ -45,6 +45,23 @@ char *call_heads(int64_t n, int64_t d, int64_t heads, const char *options)
         at--;
     sprintf(at, "%s}", options);
     return text;
+}
+
+char *call_slow(void)
+{
+    enum { WIDTH = 64 };
+    char options[8192], *at = options;
+    uint32_t random = 1;
+
+    at += sprintf(at, "\"return\":[\"lse\"],\"score\":{\"type\":\"additive\","
+                  "\"v_a\":[1");
+    for (int i = 1; i < WIDTH; i++)
+        at += sprintf(at, ",1");
+    at += sprintf(at, "],");
+    at = add_matrix(at, "W_a", 2, WIDTH, &random);
+    at = add_matrix(at, "U_a", 2, WIDTH, &random);
+    sprintf(at - 1, "}");
+    return call_json(8000, 2, options);
 }
 
 char *call_json(int64_t n, int64_t d, const char *options)
