@@ -187,9 +187,8 @@ check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	$(remake) lint
 	$(remake) openapi
 	$(remake) check-metrics
-	$(remake) SAN=address,undefined check
-	$(remake) SAN=address,undefined CC=clang WERROR=1 check
-	$(remake) tsan
+	$(remake) CC=clang WERROR=1 all check-unit
+	$(remake) SAN=address,undefined check-unit
 	$(remake) unit-check
 	$(remake) proxy-test
 	$(remake) image-test
@@ -205,6 +204,12 @@ openapi: all ## validate requests and replies, with a client made from it
 
 check-metrics: all ## hold /metrics against Prometheus' own checker
 	tests/lint/metrics.sh $(O)/attentiond
+
+sanitize: ## every test under every sanitizer, gcc and clang: takes long
+	$(remake) SAN=address,undefined check
+	$(remake) SAN=address,undefined CC=clang check
+	$(remake) SAN=thread check
+	$(remake) SAN=thread CC=clang check
 
 asan: ; $(remake) SAN=address check ## every test with the address sanitizer
 ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
@@ -283,7 +288,7 @@ clean: ## remove what was built
 	rm -rf $(B)
 
 FORCE:
-.PHONY: FORCE all asan bench check check-more clean help install lint load run \
+.PHONY: FORCE all asan bench check check-more clean help install lint load run sanitize \
 	setup test tsan ubsan uninstall
 .DELETE_ON_ERROR:
 .SECONDARY:
