@@ -28,12 +28,13 @@ export ATTENTIOND="$build/attentiond" OPENBLAS_NUM_THREADS=1 CK_VERBOSITY=normal
 reports=$build/reports
 rm -rf "$reports"
 mkdir -p "$reports"
-if [ -n "$sanitizer" ]; then
-    export ASAN_OPTIONS="log_path=$reports/report" CK_TIMEOUT_MULTIPLIER=10
-    export UBSAN_OPTIONS="$ASAN_OPTIONS:print_stacktrace=1"
-    export TSAN_OPTIONS="$ASAN_OPTIONS"
-fi
-[ "$sanitizer" != thread ] || export CK_FORK=no
+options=log_path=$reports/report
+case $sanitizer in
+'') ;;
+thread) export TSAN_OPTIONS=$options CK_FORK=no ;;
+*) export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options:print_stacktrace=1 ;;
+esac
+[ -z "$sanitizer" ] || export CK_TIMEOUT_MULTIPLIER=10
 
 summary='^[0-9]*%: Checks: [0-9]*, Failures: [0-9]*, Errors: [0-9]*$'
 passed='^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0$'
