@@ -31,8 +31,8 @@ mkdir -p "$reports"
 options=log_path=$reports/report
 case $sanitizer in
 '') ;;
-thread) export TSAN_OPTIONS=$options CK_FORK=no ;;
-*) export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options:print_stacktrace=1 ;;
+thread) export TSAN_OPTIONS="$options" CK_FORK=no ;;
+*) export ASAN_OPTIONS="$options" UBSAN_OPTIONS="$options:print_stacktrace=1" ;;
 esac
 [ -z "$sanitizer" ] || export CK_TIMEOUT_MULTIPLIER=10
 
