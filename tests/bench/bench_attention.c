@@ -135,10 +135,29 @@ static void close_call(struct call *c)
 
 /* ------------------------------------------------------------ threads */
 
-static struct call *current; /* NULL: the helper ends */
-static int helping;          /* threads of the current call */
+static struct call *current;
+static int helping; /* threads of the current call */
+static int rounds;
 static atomic_long next_task;
-static pthread_barrier_t begin, middle;
+
+/* Spins: how long a sleeping thread takes to wake is not the library's. */
+static struct meeting {
+    atomic_int here, met;
+} begin, middle;
+
+/* Whoever comes last lets tasks begin anew. */
+static void meet(struct meeting *m)
+{
+    int met = m->met;
+    if (atomic_fetch_add(&m->here, 1) + 1 < helping) {
+        while (m->met == met)
+            ;
+        return;
+    }
+    m->here = 0;
+    next_task = 0;
+    m->met = met + 1;
+}
 
 static void run_phases(int thread)
 {
@@ -151,47 +170,40 @@ static void run_phases(int thread)
                                   current->workspace[thread], &resume))
                 ;
         }
-        if (helping == 1) {
-            next_task = 0;
-            continue;
-        }
-        if (pthread_barrier_wait(&middle) == PTHREAD_BARRIER_SERIAL_THREAD)
-            next_task = 0;
-        pthread_barrier_wait(&middle);
+        meet(&middle);
     }
 }
 
 static void *helper(void *unused)
 {
-    for (;;) {
-        pthread_barrier_wait(&begin);
-        if (!current)
-            return unused;
+    meet(&begin);
+    for (int i = 0; i < rounds; i++) {
+        meet(&begin);
         run_phases(1);
-        pthread_barrier_wait(&begin);
     }
-}
-
-static void run_once(struct call *c, int threads)
-{
-    current = c;
-    helping = threads;
-    next_task = 0;
-    attn_begin(&c->call);
-    if (threads > 1)
-        pthread_barrier_wait(&begin);
-    run_phases(0);
-    if (threads > 1)
-        pthread_barrier_wait(&begin);
-    attn_end(&c->call);
+    return unused;
 }
 
 static double time_of(struct call *c, int threads, int times)
 {
+    pthread_t thread;
+    current = c;
+    helping = threads;
+    rounds = times;
+    if (threads > 1)
+        pthread_create(&thread, NULL, helper, NULL);
+    meet(&begin);
     double start = now();
-    for (int i = 0; i < times; i++)
-        run_once(c, threads);
-    return (now() - start) / times;
+    for (int i = 0; i < times; i++) {
+        attn_begin(&c->call);
+        meet(&begin);
+        run_phases(0);
+        attn_end(&c->call);
+    }
+    double end = now();
+    if (threads > 1)
+        pthread_join(thread, NULL);
+    return (end - start) / times;
 }
 
 /* ------------------------------------------------- what stands beside */
@@ -278,7 +290,7 @@ static void measure(const struct shape *s)
     double bytes = 8.0 * (double)(s->G * s->n_k * s->d);
     int times = 1 + (int)(decode ? 1e8 / bytes : 5e8 / operations(s));
     open_call(&c, s);
-    run_once(&c, s->threads);
+    time_of(&c, s->threads, 1);
     for (int i = 0; i < ROUNDS; i++) {
         beside[i] = decode ? time_of_sum(&c) : time_of_product(s->dtype);
         got[i] = time_of(&c, s->threads, times);
@@ -373,7 +385,6 @@ static const struct shape relations[][2] = {
 int main(int count, char **argument)
 {
     const char *wanted = "";
-    pthread_t thread;
     for (int i = 1; i < count; i++) {
         if (!strcmp(argument[i], "--json"))
             json = true;
@@ -383,9 +394,6 @@ int main(int count, char **argument)
     attn_init();
     for (int i = 0; i < 3; i++)
         matrix[i] = memory(SIDE * SIDE * sizeof(double));
-    pthread_barrier_init(&begin, NULL, 2);
-    pthread_barrier_init(&middle, NULL, 2);
-    pthread_create(&thread, NULL, helper, NULL);
     if (!json)
         printf("%s, kernels %s\n%-9s %-7s %s  %3s %3s %6s %8s %4s %15s %12s "
                "%6s\n", attn_blas_name(), attn_cpu_level(), "", "", "thr",
@@ -396,8 +404,5 @@ int main(int count, char **argument)
     for (size_t i = 0; i < sizeof relations / sizeof *relations; i++)
         if (strstr(relations[i][0].name, wanted))
             relate(&relations[i][0], &relations[i][1]);
-    current = NULL;
-    pthread_barrier_wait(&begin);
-    pthread_join(thread, NULL);
     return EXIT_SUCCESS;
 }
