@@ -13,6 +13,7 @@
 
 #include <cblas.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static void meet(struct meeting *m)
     int met = m->met;
     if (atomic_fetch_add(&m->here, 1) + 1 < helping) {
         while (m->met == met)
-            ;
+            sched_yield();
         return;
     }
     m->here = 0;
