@@ -111,6 +111,7 @@ void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns)
 {
     atomic_store_explicit(&g->since_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&g->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&g->deadline_ns, INT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&g->doing, (int)doing, memory_order_release);
 }
 
@@ -213,6 +214,8 @@ static void look_at(struct guest *g, int64_t now_ns)
     case GUEST_UPLOADS:
         if (has_left(g))
             end(g, PROBLEM_NONE);
+        else if (atomic_load(&g->deadline_ns) <= now_ns)
+            end(g, PROBLEM_DEADLINE);
         else if (sends_too_slowly(g, now_ns))
             end(g, PROBLEM_BODY_STALLED);
         break;

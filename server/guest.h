@@ -39,6 +39,7 @@ struct guest {
     atomic_int verdict;     /* enum problem: why the watch ended it */
     atomic_llong since_ns;
     atomic_llong bytes;     /* of the upload */
+    atomic_llong deadline_ns;   /* of the upload; INT64_MAX: none */
     /* the watch's own: the window in which the rate is measured */
     int64_t window_ns;
     int64_t window_bytes;

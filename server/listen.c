@@ -116,6 +116,8 @@ static enum MHD_Result arrive(struct request *r)
 {
     route(r);
     admit(r);
+    atomic_store_explicit(&r->guest->deadline_ns, r->deadline_ns,
+                          memory_order_relaxed);
     if (r->fault.problem == PROBLEM_NONE)
         receive_begin(r);
     if (r->fault.problem == PROBLEM_NONE || receive_swallows(r))
@@ -244,9 +246,8 @@ static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
         fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
                   "coming after %lld bytes (--min-rate, --min-rate-after, "
                   "--idle-timeout).", (long long)r->received_bytes);
-    else if (verdict == PROBLEM_DRAINING)
-        fault_set(&r->fault, PROBLEM_DRAINING, NULL, "The service ends, and "
-                  "the time for work in hand is over (--drain-timeout).");
+    else if (verdict == PROBLEM_DEADLINE || verdict == PROBLEM_DRAINING)
+        work_stop_request(r, (enum problem)verdict);
     else
         return;
     reply_raw(r);

@@ -233,9 +233,11 @@ void reply_raw(struct request *r)
 {
     char body[FAULT_TEXT_MAX], text[FAULT_TEXT_MAX + 512], retry[48];
     const char *type;
-    size_t n = fault_text(r, body, sizeof body, &type);
+    size_t n;
     int length;
 
+    explain_stop(r);
+    n = fault_text(r, body, sizeof body, &type);
     r->status = problem_row(r->fault.problem)->status;
     retry_after(r, retry);
     length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\n"
