@@ -177,6 +177,15 @@ test: ## set up, then build and run every test
 check: all $(programs) $(examples) ## build and run every test, installing nothing
 	@$(run) $(unit) $(api)
 
+number := $(O)/tests/unit/test_number
+cores = $(call once,cores,nproc)
+test-exhaustive: $(number) $(number)_round ## every float32, 2^26 doubles
+	python3 tests/vectors/make_number_cases.py | \
+	cmp - tests/vectors/number_cases.txt
+	$(number)
+	seq -f %g/$(cores) $(cores) | xargs -P $(cores) -I{} \
+	env EXHAUSTIVE={} $(number)_round
+
 check-unit: $(unit) ## build and run the unit tests alone
 	@$(run) $(unit)
 
@@ -289,6 +298,6 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: FORCE all asan bench check check-more clean help install lint load run sanitize \
-	setup test tsan ubsan uninstall
+	setup test test-exhaustive tsan ubsan uninstall
 .DELETE_ON_ERROR:
 .SECONDARY:
