@@ -84,7 +84,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer)
     hold(g);
     socket_address_text(peer, g->address, sizeof g->address);
     g->fd = fd;
-    g->lingers = false;
+    g->lingers = g->nagles = false;
     g->bucket = bucket_of(g->address);
     g->reserved = is_above_limits(g);
     g->window_ns = 0;

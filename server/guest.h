@@ -33,6 +33,7 @@ struct guest {
     int fd;
     bool reserved;          /* above the limits: only probes are answered */
     bool lingers;           /* drain after the close */
+    bool nagles;            /* waits for acknowledgements, so send them */
     unsigned bucket;        /* of its address */
     atomic_flag held;
     atomic_int doing;

@@ -38,6 +38,7 @@
 #define CONNECTION_MEMORY_BYTES ((size_t)128 << 10)
 #define RESUMED_EXTRA_S 7
 #define ACCEPT_REST_NS 50000000
+#define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
     struct MHD_Daemon *daemon, *admin;
@@ -120,6 +121,8 @@ static enum MHD_Result arrive(struct request *r)
                           memory_order_relaxed);
     if (r->fault.problem == PROBLEM_NONE)
         receive_begin(r);
+    if (r->guest->nagles)
+        socket_acknowledge(r->fd);
     if (r->fault.problem == PROBLEM_NONE || receive_swallows(r))
         return MHD_YES;
     r->guest->lingers = true;
@@ -155,6 +158,8 @@ static enum MHD_Result serve(struct request *r)
 
     request_mark(r, STEP_RECEIVE);
     guest_does(r->guest, GUEST_WAITS, r->mark_ns);
+    if (r->step_ns[STEP_RECEIVE] > NAGLE_NS)
+        r->guest->nagles = true;
     if (r->fault.problem != PROBLEM_NONE || r->route->answer != NULL)
         return leave(r);
     if (r->deadline_ns <= r->mark_ns) {

@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,11 @@ static int connect_to(const char *host, int port, int timeout_ms)
     }
     freeaddrinfo(list);
     return fd;
+}
+
+void socket_acknowledge(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 1 }, sizeof(int));
 }
 
 int socket_ask(const char *host, int port, const char *path, int timeout_ms)

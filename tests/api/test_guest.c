@@ -2,10 +2,13 @@
 /*
  * test_guest.c - slow and silent peers, and too many of them.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -294,6 +297,31 @@ START_TEST(wanting_descriptors_are_waited_for_without_spinning)
 }
 END_TEST
 
+/* Headers and body in two writes, under Nagle's rule: unless the daemon
+ * sends its acknowledgements at once, every request but the first waits for
+ * one, 40 ms. */
+START_TEST(headers_and_body_in_two_writes_do_not_wait)
+{
+    char text[4096], head[128];
+    int waited = 0;
+
+    start(NULL);
+    int fd = raw_open(d.port);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 0 }, sizeof(int));
+    snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+             "Content-Length: %zu\r\n\r\n", strlen(CALL_EXAMPLE));
+    for (int i = 0; i < 40; i++) {
+        double from = daemon_clock();
+        ck_assert(raw_say(fd, head) && raw_say(fd, CALL_EXAMPLE));
+        ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+        waited += daemon_clock() - from > 0.035;
+    }
+    ck_assert_int_lt(waited, 20);
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -309,6 +337,7 @@ int main(void)
         address_above_its_rate_gets_429,
         thousand_idle_connections_hold_nobody_up,
         wanting_descriptors_are_waited_for_without_spinning,
+        headers_and_body_in_two_writes_do_not_wait,
         NULL
     };
 
