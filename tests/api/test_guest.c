@@ -126,15 +126,20 @@ START_TEST(kept_connection_is_closed_after_the_idle_timeout_only)
 }
 END_TEST
 
-START_TEST(reader_that_stops_is_cut)
+/* Reads `pieces` at some pace, then no more. */
+static void check_reader_is_cut(int pieces)
 {
     const char *arguments[] = { "--min-rate-after", "0.7", NULL };
-    char *large = call_json(2500, 8, ""), text[4096];
+    char *large = call_json(2500, 8, ""), text[65536];
 
     start(arguments);
     int fd = raw_open(d.port);
 
     ck_assert(raw_post(fd, "", large));
+    for (int i = 0; i < pieces; i++) {
+        ck_assert_int_ge(recv(fd, text, sizeof text, MSG_WAITALL), 0);
+        daemon_rest(0.01);
+    }
     ck_assert(metric_reaches(d.port, "attention_cancelled_total{"
                              "reason=\"gone_in_reply\"}", 1, 10));
     ck_assert_double_eq(metric(d.port, "attention_queue_depth"), 0);
@@ -142,6 +147,18 @@ START_TEST(reader_that_stops_is_cut)
     close(fd);
     free(large);
     daemon_stop(&d);
+}
+
+START_TEST(reader_that_stops_is_cut)
+{
+    check_reader_is_cut(0);
+}
+END_TEST
+
+/* Megabytes a second at first buy no time later. */
+START_TEST(fast_reader_that_stops_is_cut)
+{
+    check_reader_is_cut(60);
 }
 END_TEST
 
@@ -331,6 +348,7 @@ int main(void)
         silent_connection_is_closed_after_the_header_timeout,
         kept_connection_is_closed_after_the_idle_timeout_only,
         reader_that_stops_is_cut,
+        fast_reader_that_stops_is_cut,
         connections_above_the_limit_get_503_but_health,
         silent_connections_above_the_limit_do_not_stay,
         address_above_its_limit_gets_503,
