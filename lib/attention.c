@@ -94,7 +94,7 @@ bool attn_run_task(const struct attn_call *call, int phase, int64_t task,
 {
     switch ((enum plan_phase)plan_layout(call->plan)->phase[phase]) {
     case PLAN_PROJECT:
-        return project_operand(call, task, resume);
+        return project_operand(call, task, workspace, resume);
     case PLAN_ROTATE:
         rotate_rows(call, task);
         return true;
@@ -109,7 +109,7 @@ bool attn_run_task(const struct attn_call *call, int phase, int64_t task,
         prepare_mean(call, task);
         return true;
     case PLAN_OUTPUT:
-        return project_output(call, task, resume);
+        return project_output(call, task, workspace, resume);
     case PLAN_REFERENCE:
         run_reference(call);
         return true;

@@ -67,6 +67,18 @@ struct kernel {
     void (*rows)(int vecs, int64_t rows, int64_t n, const void *t,
                  const void *factor, void *x, int64_t x_row);
 
+    /* --- a linear layer X W: `scores` of X's rows and W's columns ------- */
+
+    /* t[c][i] = x[c][i] for i < columns; lanes from columns on are zero.
+       x [n, columns], t [n, W] */
+    void (*gather)(int vecs, int64_t columns, int64_t n, const void *x,
+                   int64_t x_row, void *t);
+
+    /* y[j][i] = s[j][i] + x[j][i] for i < columns; x NULL: zeros. y may be x;
+       x_row may be 0.  s [n, W], x y [n, columns] */
+    void (*add)(int vecs, int64_t columns, int64_t n, const void *s,
+                const void *x, int64_t x_row, void *y, int64_t y_row);
+
     /* --- a line: one query, for as few as decoding has; not the same bits */
 
     /* s[j] = scale * k[j] . q;  s has room for n rounded up to lanes.

@@ -394,3 +394,41 @@ static void NAME(rows)(int vecs, int64_t rows, int64_t n, const void *t,
                       x_row);
     }
 }
+
+/* --- the panels of a linear layer ---------------------------------------- */
+
+static void NAME(gather)(int vecs, int64_t columns, int64_t n, const void *x,
+                         int64_t x_row, void *t)
+{
+    for (int64_t c = 0; c < n; c++) {
+        for (int64_t i = 0; i < vecs * LANES; i += LANES) {
+            const real *from = (const real *)x + c * x_row + i;
+            NAME(store)((real *)t + c * vecs * LANES + i,
+                        columns - i < LANES
+                            ? NAME(load_some)(from, columns - i)
+                            : NAME(load)(from));
+        }
+    }
+}
+
+static void NAME(add)(int vecs, int64_t columns, int64_t n, const void *s,
+                      const void *x, int64_t x_row, void *y, int64_t y_row)
+{
+    static const real none[MOST_VECS * LANES];
+    const real *from = x ? x : none;
+
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < columns; i += LANES) {
+            real *to = (real *)y + j * y_row + i;
+            vec sum = NAME(load)((const real *)s + j * vecs * LANES + i);
+
+            if (columns - i < LANES) {
+                size_t some = (size_t)(columns - i) * sizeof *to;
+                sum += NAME(load_some)(from + j * x_row + i, columns - i);
+                memcpy(to, &sum, some);
+            } else {
+                NAME(store)(to, sum + NAME(load)(from + j * x_row + i));
+            }
+        }
+    }
+}

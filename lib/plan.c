@@ -116,14 +116,16 @@ static void plan_projection(struct making *m)
     struct plan_layout *l = m->layout;
     int64_t q = size_mul(p->H, p->d_k), k = size_mul(p->G, p->d_k);
     int64_t v = size_mul(p->G, p->d_v), tasks = 0;
+    enum attn_dtype dtype = m->in->dtype;
     if (!has(m, ATTN_X))
         return;
+    m->plan->worker_bytes = (size_t)project_bytes(dtype);
     l->q_at = share(m, product(p->B, p->n_q, q, m->size));
     l->k_at = share(m, product(p->B, p->m, k, m->size));
     l->v_at = share(m, product(p->B, p->m, v, m->size));
-    l->project_tasks[PLAN_Q] = p->B * project_tiles(p->n_q, q);
-    l->project_tasks[PLAN_K] = p->B * project_tiles(p->m, k);
-    l->project_tasks[PLAN_V] = p->B * project_tiles(p->m, v);
+    l->project_tasks[PLAN_Q] = p->B * project_tiles(dtype, p->n_q, q);
+    l->project_tasks[PLAN_K] = p->B * project_tiles(dtype, p->m, k);
+    l->project_tasks[PLAN_V] = p->B * project_tiles(dtype, p->m, v);
     for (int job = PLAN_Q; job <= PLAN_V; job++)
         tasks += l->project_tasks[job];
     add_phase(m, PLAN_PROJECT, tasks);
@@ -271,7 +273,9 @@ static void plan_tiles(struct making *m)
     }
     l->tally_at = share(m, size_mul(l->tallies, sizeof(struct tally)));
     struct block block;
-    p->worker_bytes = (size_t)block_lay_out(&block, m->in, p, NULL);
+    l->workspace_bytes = block_lay_out(&block, m->in, p, NULL);
+    p->worker_bytes = (size_t)size_max((int64_t)p->worker_bytes,
+                                       l->workspace_bytes);
 }
 
 static void plan_results(struct making *m)
@@ -285,7 +289,8 @@ static void plan_results(struct making *m)
                                            l->mean_elements)));
     }
     if (has(m, ATTN_W_O) && returns(m, ATTN_OUT_OUTPUT))
-        add_phase(m, PLAN_OUTPUT, p->B * project_tiles(p->n_q, p->d_out));
+        add_phase(m, PLAN_OUTPUT,
+                  p->B * project_tiles(m->in->dtype, p->n_q, p->d_out));
 }
 
 /* ------------------------------------------------------------ estimates */

@@ -7,16 +7,19 @@
 
 #include "plan.h"
 
-/* Tiles of a product: rows count from the item's first, columns from the
- * layer's first, the depth is cut in slices that are added in order. */
-enum { PROJECT_ROWS = 128, PROJECT_COLUMNS = 128, PROJECT_DEPTH = 1024 };
+/* Tiles of this many rows, counted from the item's first, and as many columns
+ * as the kernels take at once; the depth is cut in slices that are added in
+ * order. A slice of a tile is some 0.1 ms. */
+enum { PROJECT_ROWS = 256, PROJECT_DEPTH = 512 };
 
-int64_t project_tiles(int64_t n, int64_t columns);
+/* Tiles of a product [n, columns], and the workspace of one. */
+int64_t project_tiles(enum attn_dtype dtype, int64_t n, int64_t columns);
+int64_t project_bytes(enum attn_dtype dtype);
 
 /* Steps of a task of PROJECT (Q, K, V) and of OUTPUT (W_O). */
 bool project_operand(const struct attn_call *call, int64_t task,
-                     int64_t *resume);
+                     void *workspace, int64_t *resume);
 bool project_output(const struct attn_call *call, int64_t task,
-                    int64_t *resume);
+                    void *workspace, int64_t *resume);
 
 #endif

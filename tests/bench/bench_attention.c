@@ -3,8 +3,8 @@
  * bench_attention.c - how long whole calls of the library take.
  *
  * Each shape is timed by turns with a product of two 1024 x 1024 matrices
- * by the BLAS (or, for decoding, with a plain sum over the bytes of K and V)
- * on one thread: medians of 7 and their ratio. Then times as parts of other
+ * by the BLAS on one thread (or, for decoding, with a plain sum over the bytes
+ * of K and V on as many): medians of 7 and their ratio. Then times as parts of other
  * times: what tiles that are not computed save, what two threads save, what
  * the double n costs. --json prints one object a line instead of a table;
  * another argument is part of a case's name.
@@ -23,6 +23,8 @@
 
 enum { ROUNDS = 7, SIDE = 1024, MOST_THREADS = 2 };
 
+/* LAYER: from X [n, H d], with four weights [H d, H d]; LINEAR: the same,
+ * timed without the attention between them. */
 struct shape {
     const char *name;
     enum attn_dtype dtype;
@@ -31,13 +33,16 @@ struct shape {
     int64_t left; /* of the window */
     unsigned returns;
     int threads;
-    bool projected; /* from X [n, H d] and four weights [H d, H d] */
+    enum part { ATTENTION, LINEAR, LAYER } part;
 };
+
+/* What one thread does is timed by its own clock, that others do not move. */
+static clockid_t watch;
 
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(watch, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -62,6 +67,7 @@ struct call {
     struct attn_plan plan;
     struct attn_output out;
     struct attn_call call;
+    bool linear; /* only the phases of the products with weights */
     void *workspace[MOST_THREADS];
 };
 
@@ -99,11 +105,12 @@ static void open_call(struct call *c, const struct shape *s)
     struct attn_error error;
     memset(c, 0, sizeof *c);
     attn_input_init(&c->in);
+    c->linear = s->part == LINEAR;
     c->in.dtype = s->dtype;
     c->in.returns = s->returns;
     c->in.causal = s->causal;
     c->in.window_left = s->left ? s->left : ATTN_OPEN;
-    if (s->projected) {
+    if (s->part) {
         add_projections(&c->in, s);
     } else {
         add_operand(&c->in, ATTN_Q, s->H, s->n_q, s->d);
@@ -137,7 +144,8 @@ static void close_call(struct call *c)
 /* ------------------------------------------------------------ threads */
 
 static struct call *current;
-static int helping; /* threads of the current call */
+static void (*work)(int thread); /* on the current call */
+static int helping;              /* threads at it */
 static int rounds;
 static atomic_long next_task;
 
@@ -163,7 +171,8 @@ static void meet(struct meeting *m)
 static void run_phases(int thread)
 {
     const struct attn_plan *plan = &current->plan;
-    for (int phase = 0; phase < plan->n_phases; phase++) {
+    int skip = current->linear ? plan->n_phases - 1 : 1;
+    for (int phase = 0; phase < plan->n_phases; phase += phase ? 1 : skip) {
         long task;
         while ((task = atomic_fetch_add(&next_task, 1)) < plan->tasks[phase]) {
             int64_t resume = 0;
@@ -180,17 +189,20 @@ static void *helper(void *unused)
     meet(&begin);
     for (int i = 0; i < rounds; i++) {
         meet(&begin);
-        run_phases(1);
+        work(1);
     }
     return unused;
 }
 
-static double time_of(struct call *c, int threads, int times)
+static double time_of_work(void (*what)(int), struct call *c, int threads,
+                           int times)
 {
     pthread_t thread;
+    work = what;
     current = c;
     helping = threads;
     rounds = times;
+    watch = threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
     if (threads > 1)
         pthread_create(&thread, NULL, helper, NULL);
     meet(&begin);
@@ -198,7 +210,7 @@ static double time_of(struct call *c, int threads, int times)
     for (int i = 0; i < times; i++) {
         attn_begin(&c->call);
         meet(&begin);
-        run_phases(0);
+        work(0);
         attn_end(&c->call);
     }
     double end = now();
@@ -207,12 +219,18 @@ static double time_of(struct call *c, int threads, int times)
     return (end - start) / times;
 }
 
+static double time_of(struct call *c, int threads, int times)
+{
+    return time_of_work(run_phases, c, threads, times);
+}
+
 /* ------------------------------------------------- what stands beside */
 
 static void *matrix[3];
 
 static double time_of_product(enum attn_dtype dtype)
 {
+    watch = CLOCK_THREAD_CPUTIME_ID;
     double start = now();
     if (dtype == ATTN_FLOAT64)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE,
@@ -225,23 +243,35 @@ static double time_of_product(enum attn_dtype dtype)
     return now() - start;
 }
 
-static volatile float total;
+static float total[MOST_THREADS];
 
-static double time_of_sum(const struct call *c)
+typedef float many __attribute__((vector_size(64)));
+
+#ifdef __x86_64__
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static void add_up(const many *x, int64_t n, float *to)
 {
-    typedef float many __attribute__((vector_size(64)));
-    double start = now();
-    for (int name = ATTN_K; name <= ATTN_V; name++) {
-        const struct attn_tensor *t = &c->in.tensor[name];
-        const many *x = t->data;
-        many sum[4] = {{0}};
-        for (int64_t i = 0; i + 4 <= attn_tensor_elements(t) / 16; i += 4)
-            for (int u = 0; u < 4; u++)
-                sum[u] += x[i + u];
-        for (int u = 0; u < 4; u++)
-            total = total + sum[u][0];
+    many a = {0}, b = {0}, c = {0}, d = {0};
+    for (int64_t i = 0; i + 4 <= n; i += 4) {
+        a += x[i];
+        b += x[i + 1];
+        c += x[i + 2];
+        d += x[i + 3];
     }
-    return now() - start;
+    a += b + c + d;
+    *to += a[0] + a[7];
+}
+
+/* K and V, each thread its part. */
+static void run_sum(int thread)
+{
+    for (int name = ATTN_K; name <= ATTN_V; name++) {
+        const struct attn_tensor *t = &current->in.tensor[name];
+        int64_t part = attn_tensor_elements(t) / 16 / helping;
+        add_up((const many *)t->data + thread * part, part, &total[thread]);
+    }
+    meet(&middle);
 }
 
 /* ----------------------------------------------------------- measuring */
@@ -263,8 +293,10 @@ static double median(double *x)
 static double operations(const struct shape *s)
 {
     double width = (double)(s->H * s->d), n = (double)s->n_q;
-    return 4.0 * n * (double)s->n_k * width +
-           (s->projected ? 8.0 * n * width * width : 0);
+    double attention = 4.0 * n * (double)s->n_k * width;
+    double linear = 8.0 * n * width * width;
+    return (s->part != LINEAR ? attention : 0) +
+           (s->part != ATTENTION ? linear : 0);
 }
 
 static void print(const struct shape *s, double seconds, double rate,
@@ -293,7 +325,8 @@ static void measure(const struct shape *s)
     open_call(&c, s);
     time_of(&c, s->threads, 1);
     for (int i = 0; i < ROUNDS; i++) {
-        beside[i] = decode ? time_of_sum(&c) : time_of_product(s->dtype);
+        beside[i] = decode ? time_of_work(run_sum, &c, s->threads, times)
+                           : time_of_product(s->dtype);
         got[i] = time_of(&c, s->threads, times);
     }
     double seconds = median(got), other = median(beside);
@@ -328,7 +361,7 @@ static void relate(const struct shape *s, const struct shape *to)
 #define OUTPUT ATTN_RETURN(ATTN_OUT_OUTPUT)
 #define BOTH (OUTPUT | ATTN_RETURN(ATTN_OUT_A))
 #define HEADS(name, dtype, H, n, d, returns, threads) \
-    {name, dtype, H, H, n, n, d, false, 0, returns, threads, false}
+    {name, dtype, H, H, n, n, d, false, 0, returns, threads, ATTENTION}
 #define SQUARE(name, dtype, n, d, returns, threads) \
     HEADS(name, dtype, 1, n, d, returns, threads)
 #define F32 ATTN_FLOAT32
@@ -359,19 +392,22 @@ static const struct shape shapes[] = {
     SQUARE("with A", F32, 256, 64, BOTH, 1),
     SQUARE("with A", F32, 1024, 64, BOTH, 1),
     SQUARE("with A", F32, 4096, 64, BOTH, 1),
-    {"project", F32, 8, 8, 512, 512, 64, false, 0, OUTPUT, 1, true},
-    {"project", F32, 8, 8, 2048, 2048, 64, false, 0, OUTPUT, 1, true},
-    {"decode", F32, 1, 1, 1, 4096, 64, false, 0, OUTPUT, 1, false},
-    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 1, false},
-    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 2, false},
-    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 1, false},
-    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 2, false},
+    {"project", F32, 8, 8, 512, 512, 64, false, 0, OUTPUT, 1, LINEAR},
+    {"project", F32, 8, 8, 2048, 2048, 64, false, 0, OUTPUT, 1, LINEAR},
+    {"project", F32, 8, 8, 512, 512, 64, false, 0, OUTPUT, 2, LINEAR},
+    {"layer", F32, 8, 8, 512, 512, 64, false, 0, OUTPUT, 1, LAYER},
+    {"layer", F32, 8, 8, 2048, 2048, 64, false, 0, OUTPUT, 1, LAYER},
+    {"decode", F32, 1, 1, 1, 4096, 64, false, 0, OUTPUT, 1, ATTENTION},
+    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 1, ATTENTION},
+    {"decode", F32, 1, 1, 1, 1000000, 64, false, 0, OUTPUT, 2, ATTENTION},
+    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 1, ATTENTION},
+    {"decode", F32, 32, 8, 1, 100000, 64, false, 0, OUTPUT, 2, ATTENTION},
 };
 
 static const struct shape relations[][2] = {
-    {{"causal", F32, 1, 1, 4096, 4096, 64, true, 0, OUTPUT, 1, false},
+    {{"causal", F32, 1, 1, 4096, 4096, 64, true, 0, OUTPUT, 1, ATTENTION},
      SQUARE("", F32, 4096, 64, OUTPUT, 1)},
-    {{"window", F32, 1, 1, 8192, 8192, 64, true, 256, OUTPUT, 1, false},
+    {{"window", F32, 1, 1, 8192, 8192, 64, true, 256, OUTPUT, 1, ATTENTION},
      SQUARE("", F32, 8192, 64, OUTPUT, 1)},
     {SQUARE("doubled", F32, 8192, 64, OUTPUT, 1),
      SQUARE("", F32, 4096, 64, OUTPUT, 1)},
