@@ -94,10 +94,10 @@ START_TEST(body_above_the_memory_is_refused_before_it_is_sent)
 }
 END_TEST
 
-/* Does it fall to this within two seconds? */
+/* Does it fall to this within five seconds? */
 static bool held_falls_to(double most)
 {
-    for (int i = 0; i < 100 * daemon_slack(); i++) {
+    for (int i = 0; i < 250 * daemon_slack(); i++) {
         if (metric(d.port, HELD) <= most)
             return true;
         daemon_rest(0.02);
@@ -163,7 +163,7 @@ START_TEST(timeout_of_the_settings_is_a_deadline)
     start("--timeout", "0.05");
     struct http_reply r = http_post(d.port, huge);
     ck_assert_int_eq(r.status, 504);
-    ck_assert_double_lt(r.seconds, 1.0 * daemon_slack());
+    ck_assert_double_lt(r.seconds, 3.0 * daemon_slack());
     http_free(&r);
     daemon_stop(&d);
     free(huge);
@@ -190,7 +190,7 @@ START_TEST(reset_in_the_queue_is_counted_and_gives_memory_back)
             break;
         last = raw_open(d.port);
         ck_assert(raw_post(last, "", body));
-        daemon_rest(0.01);
+        daemon_rest(0.01 * (1 + i % 5));
         raw_reset(last);
         daemon_rest(0.05);
     }
@@ -215,9 +215,9 @@ START_TEST(reset_under_http_1_0_ends_the_work)
              "Content-Length: %zu\r\n\r\n", strlen(huge));
     ck_assert(raw_say(fd, head) && raw_say(fd, huge));
     ck_assert(metric_reaches(d.port, DEPTH, 1, 5));
-    daemon_rest(0.05);
+    daemon_rest(0.2);
     raw_reset(fd);
-    ck_assert(metric_reaches(d.port, CANCELLED("gone_in_work"), 1, 0.5));
+    ck_assert(metric_reaches(d.port, CANCELLED("gone_in_work"), 1, 3));
     ck_assert_double_eq(metric(d.port, DEPTH), 0);
     daemon_stop(&d);
     free(huge);
@@ -252,7 +252,7 @@ START_TEST(upload_cut_by_the_drain_is_told_when_to_come_back)
 
     ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
                       "Content-Length: 100000\r\n\r\n{\"Q\":"));
-    daemon_rest(0.1);
+    ck_assert(metric_reaches(d.port, "attention_inflight_requests", 2, 5));
     kill(d.pid, SIGTERM);
     ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 503);
     ck_assert_ptr_nonnull(strstr(text, "\r\nRetry-After: 1\r\n"));
@@ -381,8 +381,8 @@ START_TEST(trace_context_goes_into_the_access_log)
                  strlen(CALL_EXAMPLE), &r);
     ck_assert_int_eq(r.status, 200);
     http_free(&r);
-    ck_assert(daemon_says(d.out, trace, 2));
-    ck_assert(daemon_says(d.out, "id=night-3", 1));
+    ck_assert(daemon_says(d.out, trace, 5));
+    ck_assert(daemon_says(d.out, "id=night-3", 5));
     daemon_stop(&d);
 }
 END_TEST

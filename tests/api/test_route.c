@@ -172,7 +172,7 @@ START_TEST(access_log_has_a_line_a_request_but_none_for_probes)
     http_free(&r);
     r = http_post(d.port, CALL_EXAMPLE);
     http_free(&r);
-    ck_assert(daemon_says(d.out, "path=/attention status=200", 2));
+    ck_assert(daemon_says(d.out, "path=/attention status=200", 5));
     char *said = daemon_said(d.out);
     ck_assert_ptr_null(strstr(said, "livez"));
     ck_assert_ptr_nonnull(strstr(said, "compute_ms="));

@@ -119,7 +119,7 @@ START_TEST(http_1_0_is_answered_and_closed)
              CALL_EXAMPLE);
     ck_assert(raw_say(fd, request));
     ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
-    ck_assert(raw_closed(fd, 2));
+    ck_assert(raw_closed(fd, 5));
     close(fd);
 }
 END_TEST

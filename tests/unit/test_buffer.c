@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "arena.h"
 #include "buffer.h"
@@ -56,9 +57,9 @@ START_TEST(a_large_buffer_grows_without_a_copy)
         buffer_init(&b, SIZE_MAX);
         ck_assert_int_eq(buffer_reserve(&b, n), BUFFER_OK);
         memset(b.data, 'a' + i, b.length = b.capacity - 1);
-        double start = daemon_clock();
+        clock_t start = clock();
         ck_assert_int_eq(buffer_append(&b, "z", 1), BUFFER_OK);
-        double seconds = daemon_clock() - start;
+        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
         best = seconds < best ? seconds : best;
         ck_assert_uint_gt(b.capacity, n + n / 2);
         ck_assert_uint_le(block_used_bytes(), b.capacity);
