@@ -243,8 +243,8 @@ proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
 	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
 	tests/proxy/envoy.sh $(B)/envoy
 
-bench: all $(bench) ## time library, numbers and JSON, into $(B)/bench.json
-	@tests/bench/run.sh $(B)/bench.json $(bench)
+bench: all $(bench) $(loaders) ## time library, text and requests: $(B)/bench.json
+	@tests/bench/run.sh $(B)/bench.json $(O) $(bench)
 
 N ?= 4096
 D ?= 64
@@ -261,6 +261,10 @@ load: all $(loaders) ## sweep n = 2 ... N; URL= D= HEADS= A=1 CONNECTIONS= RATE=
 load-small: all $(loaders) ## small requests beside a bare server, health under load
 	@python3 tests/load/small.py --daemon $(O)/attentiond \
 	--tools $(O)/tests/load --seconds $(DURATION)
+
+load-giant: all $(loaders) ## small requests beside a giant one
+	@python3 tests/load/giant.py --daemon $(O)/attentiond \
+	--tools $(O)/tests/load
 
 soak: all ## ten minutes of everything at once; DURATION=seconds
 	@python3 tests/load/soak.py --daemon $(O)/attentiond \

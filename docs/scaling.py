@@ -2,11 +2,14 @@
 """scaling - the cost model of docs/scaling.md.
 
     python3 docs/scaling.py fit build/load/sweep.csv
+    python3 docs/scaling.py limits --model a,b,c
     python3 docs/scaling.py replicas --model a,b,c MIX.json
 
 fit: seconds = a + b n d H + c n^2 d H by least squares of the relative error,
 from the closed loop with one connection; prints a, b, c and each point's
-error. replicas: how many replicas a mix needs. MIX.json is a list of
+error. limits: what a request of n tokens asks of text, arithmetic, network
+and memory, in seconds of each, and which is the most. replicas: how many
+replicas a mix needs. MIX.json is a list of
 {"n": 512, "d": 64, "heads": 8, "per_second": 20}.
 """
 import argparse
@@ -70,6 +73,28 @@ def fit(path):
               f"{int(r['reply_bytes']) / 1e3:9.1f}")
 
 
+TEXT_IN, TEXT_OUT = 3 * 21, 12     # bytes of text for each n d H
+ROWS = 96                          # queries that share a reading of K and V
+
+
+def limits(model, d, heads, gbit, gbyte):
+    """Seconds that each resource would need alone. The network carries the
+    text once; memory gives K and V, as float32, to every block of queries."""
+    a, b, c = model
+    print(f"d = {d}, {heads} head(s), network {gbit:g} Gbit/s, "
+          f"memory {gbyte:g} GB/s\n"
+          f"{'n':>8} {'MB in':>9} {'MB out':>9} {'fixed s':>10} {'text':>10} "
+          f"{'arithmetic':>10} {'network':>10} {'memory':>10}  most")
+    for n in [2, 16, 128, 1024, 4096, 16384, 131072, 1000000]:
+        size = n * d * heads
+        need = {"fixed": a, "text": b * size, "arithmetic": c * n * size,
+                "network": size * max(TEXT_IN, TEXT_OUT) * 8e-9 / gbit,
+                "memory": size * 8 * math.ceil(n / ROWS) * 1e-9 / gbyte}
+        print(f"{n:8} {size * TEXT_IN / 1e6:9.3g} {size * TEXT_OUT / 1e6:9.3g}"
+              + "".join(f" {seconds:10.3g}" for seconds in need.values())
+              + "  " + max(need, key=need.get))
+
+
 def replicas(model, path, busy):
     with open(path) as file:
         mix = json.load(file)
@@ -90,17 +115,28 @@ def main():
                                 formatter_class=argparse.RawTextHelpFormatter)
     sub = p.add_subparsers(dest="verb", required=True)
     sub.add_parser("fit").add_argument("csv")
-    r = sub.add_parser("replicas")
-    r.add_argument("--model", required=True, help="a,b,c as fit prints them")
+    a_model = argparse.ArgumentParser(add_help=False)
+    a_model.add_argument("--model", required=True,
+                         type=lambda text: [float(x) for x in text.split(",")],
+                         help="a,b,c as fit prints them")
+    m = sub.add_parser("limits", parents=[a_model])
+    m.add_argument("--d", type=int, default=64)
+    m.add_argument("--heads", type=int, default=1)
+    m.add_argument("--gbit", type=float, default=10, help="of the network")
+    m.add_argument("--gbyte", type=float, default=20,
+                   help="a second of the memory")
+    r = sub.add_parser("replicas", parents=[a_model])
     r.add_argument("--busy", type=float, default=0.6,
                    help="how busy a replica may be on average")
     r.add_argument("mix")
     options = p.parse_args()
     if options.verb == "fit":
         fit(options.csv)
+    elif options.verb == "limits":
+        limits(options.model, options.d, options.heads, options.gbit,
+               options.gbyte)
     else:
-        replicas([float(x) for x in options.model.split(",")], options.mix,
-                 options.busy)
+        replicas(options.model, options.mix, options.busy)
 
 
 if __name__ == "__main__":
