@@ -35,7 +35,8 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "operations", NUMBER, &config.operations, "1e15", 1, 1e30, "N",
      "most work: 2 B H n_q n_k (d_k + d_v)"},
     {NULL, "timeout", SECONDS, &config.timeout_s, "300", 0.001, 86400,
-     "SECONDS", "deadline of a request, from the end of its body; Request-Timeout, from "
+     "SECONDS",
+     "deadline of a request, from the end of its body; Request-Timeout, from "
      "its headers, may be earlier"},
     {"Limits of the whole", "memory-bytes", BYTES, &config.memory_bytes, "0",
      1048576, 1e6 * GIB, "BYTES",
