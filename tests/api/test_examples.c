@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "daemon.h"
+#include "shell.h"
 #include "suite.h"
 
 static struct daemon d;
@@ -31,33 +31,9 @@ static void teardown(void)
     daemon_stop(&d);
 }
 
-/* Runs a shell command; what it said, to be freed, must end with `status`. */
-static char *said(const char *command, int status)
-{
-    char *text = calloc(1, 1 << 16);
-    FILE *pipe = popen(command, "r");
-
-    ck_assert_ptr_nonnull(pipe);
-    size_t length = fread(text, 1, (1 << 16) - 1, pipe);
-    int ended = pclose(pipe);
-    text[length] = '\0';
-    ck_assert_msg(WIFEXITED(ended) && WEXITSTATUS(ended) == status,
-                  "%s ended with %d: %s", command, WEXITSTATUS(ended), text);
-    return text;
-}
-
-static void expect(const char *command, int status, const char *const *words)
-{
-    char *text = said(command, status);
-    for (; *words; words++)
-        ck_assert_msg(strstr(text, *words) != NULL, "%s: no \"%s\" in %s",
-                      command, *words, text);
-    free(text);
-}
-
 START_TEST(the_library_alone_gives_the_causal_worked_example)
 {
-    expect("\"$BUILD/docs/examples/library\"", 0,
+    shell_expect("\"$BUILD/docs/examples/library\"", 0,
            (const char *const[]){
                "output 10.000000 0.000000 3.302385 6.697615\n",
                "A      1.000000 0.000000 0.330238 0.669762\n", NULL});
@@ -66,7 +42,7 @@ END_TEST
 
 START_TEST(the_client_in_C_prints_the_answer)
 {
-    expect("echo '{\"Q\": [[1]], \"K\": [[1]], \"V\": [[5]]}' | "
+    shell_expect("echo '{\"Q\": [[1]], \"K\": [[1]], \"V\": [[5]]}' | "
            "\"$BUILD/docs/examples/client\" $URL", 0,
            (const char *const[]){"{\"output\":[[5]],\"A\":[[1]]}\n", NULL});
 }
@@ -74,21 +50,21 @@ END_TEST
 
 START_TEST(the_client_in_C_fails_with_the_reason)
 {
-    expect("echo '{\"Q\": 1}' | \"$BUILD/docs/examples/client\" $URL", 1,
+    shell_expect("echo '{\"Q\": 1}' | \"$BUILD/docs/examples/client\" $URL", 1,
            (const char *const[]){"\"pointer\":\"/Q\"", NULL});
 }
 END_TEST
 
 START_TEST(decoding_in_Python_agrees_with_the_whole_sequence)
 {
-    expect("python3 docs/examples/decode.py $URL", 0,
+    shell_expect("python3 docs/examples/decode.py $URL", 0,
            (const char *const[]){"token 11: 12 keys", NULL});
 }
 END_TEST
 
 START_TEST(JavaScript_draws_a_causal_triangle)
 {
-    char *text = said("node docs/examples/weights.js $URL", 0);
+    char *text = shell_said("node docs/examples/weights.js $URL", 0);
     ck_assert_msg(strncmp(text, "@ ", 2) == 0, "%s", text);
     for (int i = 0; i < 12; i++) {
         const char *line = text + i * 24;
@@ -103,7 +79,7 @@ END_TEST
 
 START_TEST(the_shell_times_growing_sequences)
 {
-    expect("docs/examples/timing.sh $URL 4 300", 0,
+    shell_expect("docs/examples/timing.sh $URL 4 300", 0,
            (const char *const[]){"n=4     [\"output\"]", "n=300   [\"output\"]",
                                  "n=300   [\"output\",\"A\"]", "compute;dur=",
                                  NULL});
@@ -112,11 +88,11 @@ END_TEST
 
 START_TEST(the_clients_say_what_is_wrong_without_a_service)
 {
-    expect("python3 docs/examples/decode.py http://127.0.0.1:1 2>&1", 1,
+    shell_expect("python3 docs/examples/decode.py http://127.0.0.1:1 2>&1", 1,
            (const char *const[]){"refused", NULL});
-    expect("node docs/examples/weights.js http://127.0.0.1:1 2>&1", 1,
+    shell_expect("node docs/examples/weights.js http://127.0.0.1:1 2>&1", 1,
            (const char *const[]){"fetch failed", NULL});
-    expect("docs/examples/timing.sh http://127.0.0.1:1 2>&1", 7,
+    shell_expect("docs/examples/timing.sh http://127.0.0.1:1 2>&1", 7,
            (const char *const[]){"Failed to connect", NULL});
 }
 END_TEST
