@@ -86,10 +86,8 @@ int64_t decode_next(struct request *r)
 bool decode_task(struct request *r, int64_t task, int lane)
 {
     (void)lane;
-    if (!r->gzip) {
-        r->form->decode_task(r, task);
-        return true;
-    }
+    if (!r->gzip)
+        return r->form->decode_task(r, task);
     if (r->unpack_status == GZIP_MORE)
         r->unpack_status = (int)gzip_step(r->unpacking, UNPACK_STEP_BYTES);
     return r->unpack_status != GZIP_MORE;

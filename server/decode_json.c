@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_json - a JSON body -> struct attn_input. First the members are
- * walked: options are read, tensors found (members.c); that settles dtype and
- * sizes. Then ranges of rows are read straight to their place, side by side
- * when the body is large. A body that any of it refuses is looked at again by
- * the exact reader, which words the fault.
+ * decode_json - a JSON body -> struct attn_input, in stages. The members are
+ * scanned: options are read, tensors found (members.c); that settles dtype and
+ * sizes. Then ranges of rows are read straight to their place, side by side.
+ * A body that any of it refuses is checked byte by byte for being JSON, and
+ * squeezed; if the scan went wrong it is scanned again, since it may only have
+ * had blanks or digits without end; what is refused still is explained.
+ * Reading is a task for each range, the others are one that goes on in slices.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -19,28 +21,33 @@
 /* Bodies up to this are read at once: as tasks they would take longer. */
 enum { SMALL_BODY_BYTES = NESTED_RANGE_BYTES };
 
+enum stage { SCAN, READ, CHECK, EXPLAIN, END };
+
 struct decoding {
     struct members members;
-    atomic_bool refused;
+    enum stage stage;
+    bool checked;
+    atomic_bool refused;    /* by any task of the stage */
 };
 
-static struct decoding *begin(struct request *r)
+static bool begin(struct request *r)
 {
     struct decoding *d = arena_alloc(&r->arena, sizeof *d);
-    const char *text = r->body.data, *end = text + r->body.length;
+    char *text = r->body.data, *end = text + r->body.length;
 
+    r->decoding = d;
     if (!d) {
         fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
                   "There is no memory for this request now.");
-        return NULL;
+        return false;
     }
     if (end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
+    *d = (struct decoding){.stage = SCAN};
     d->members = (struct members){.text = text, .end = end,
                                   .arena = &r->arena, .in = &r->input,
                                   .fault = &r->fault};
-    atomic_init(&d->refused, false);
-    return d;
+    return true;
 }
 
 static bool within_limit(struct request *r)
@@ -102,43 +109,87 @@ static bool make_room(struct request *r)
     return true;
 }
 
-static void decode_json_task(struct request *r, int64_t task)
+/* --------------------------------------------------------------- stages */
+
+static bool server_is_at_fault(const struct request *r)
+{
+    return r->fault.problem != PROBLEM_NONE &&
+           problem_row(r->fault.problem)->blame == BLAME_SERVER;
+}
+
+/* What comes behind a stage that went wrong. */
+static enum stage behind_refusal(const struct request *r)
+{
+    const struct decoding *d = r->decoding;
+    if (d->stage >= CHECK || server_is_at_fault(r))
+        return END;
+    return d->checked ? EXPLAIN : CHECK;
+}
+
+static enum stage behind(struct request *r)
+{
+    struct decoding *d = r->decoding;
+
+    if (atomic_load_explicit(&d->refused, memory_order_relaxed))
+        return behind_refusal(r);
+    switch (d->stage) {
+    case SCAN: return within_limit(r) && make_room(r) ? READ : END;
+    case CHECK: d->checked = true; return d->members.scanned ? EXPLAIN : SCAN;
+    default: return END;
+    }
+}
+
+static enum walk slice(struct decoding *d)
+{
+    switch (d->stage) {
+    case SCAN: return members_scan(&d->members);
+    case CHECK: return members_check(&d->members);
+    default: return members_explain(&d->members);
+    }
+}
+
+static bool decode_json_task(struct request *r, int64_t task)
 {
     struct decoding *d = r->decoding;
     const struct nested_range *range = &d->members.ranges[task];
+    enum walk walk;
 
-    if (!nested_read(&d->members.tensor[range->tensor], range, r->input.dtype,
-                     r->input.tensor[range->tensor].data))
+    if (d->stage == READ)
+        walk = nested_read(&d->members.tensor[range->tensor], range,
+                           r->input.dtype, r->input.tensor[range->tensor].data)
+             ? WALK_DONE : WALK_REFUSED;
+    else
+        walk = slice(d);
+    if (walk == WALK_REFUSED)
         atomic_store_explicit(&d->refused, true, memory_order_relaxed);
+    return walk != WALK_MORE;
 }
 
-static int64_t finish(struct request *r)
+/* The tasks of the stage that comes now; 0: that was the last, or a fault. */
+static int64_t advance(struct request *r)
 {
-    if (atomic_load_explicit(&r->decoding->refused, memory_order_relaxed))
-        members_explain(&r->decoding->members);
-    return 0;
+    struct decoding *d = r->decoding;
+
+    if (!d)
+        return begin(r) ? 1 : 0;
+    d->stage = behind(r);
+    atomic_store_explicit(&d->refused, false, memory_order_relaxed);
+    if (d->stage == READ)
+        return d->members.n_ranges;
+    return d->stage == END ? 0 : 1;
 }
 
 static int64_t decode_json_next(struct request *r)
 {
-    if (r->decoding)
-        return finish(r);
-    r->decoding = begin(r);
-    if (!r->decoding)
-        return 0;
+    int64_t tasks = advance(r);
 
-    struct members *m = &r->decoding->members;
-    if (!members_scan(m)) {
-        members_explain(m);
-        return 0;
-    }
-    if (!within_limit(r) || !make_room(r))
-        return 0;
     if (r->body.length > SMALL_BODY_BYTES)
-        return m->n_ranges > 0 ? m->n_ranges : finish(r);
-    for (int64_t i = 0; i < m->n_ranges; i++)
-        decode_json_task(r, i);
-    return finish(r);
+        return tasks;
+    for (; tasks > 0; tasks = advance(r))
+        for (int64_t task = 0; task < tasks; task++)
+            while (!decode_json_task(r, task))
+                continue;
+    return 0;
 }
 
 const struct form form_json = {

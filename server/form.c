@@ -51,17 +51,23 @@ const struct form *form_accepted(const char *accept)
     return json;
 }
 
+/* No other form begins with more white space than this. */
+enum { BLANKS_MAX = 64 << 10 };
+
 const struct form *form_of_body(const char *body, size_t length)
 {
+    const struct form *json = form_list[0].form;
     size_t start = 0, head = length < 8 ? length : 8;
 
     if (length >= 3 && memcmp(body, "\xEF\xBB\xBF", 3) == 0)
         start = 3;
-    while (start < length && strchr(" \t\r\n", body[start]) != NULL
-           && body[start] != '\0')
+    while (start < length && start < BLANKS_MAX
+           && strchr(" \t\r\n", body[start]) != NULL && body[start] != '\0')
         start++;
+    if (start == BLANKS_MAX)
+        return json;
     if (start < length && body[start] == '{'
         && memchr(body, '\0', head) == NULL)
-        return form_list[0].form;
+        return json;
     return form_list[FORM_ROWS - 1].form;
 }

@@ -6,7 +6,8 @@
  * Decoding is a sequence of batches of tasks, as struct stage in work.h says:
  * decode_next() is alone and may set r->fault; decode_task() runs beside its
  * like, so it keeps what it finds wrong in r->decoding for the next
- * decode_next(), and allocates nothing from r->arena.
+ * decode_next(), and allocates nothing from r->arena; only the task of a batch
+ * of one may do both.
  *
  * Encoding cuts the reply into pieces of at most some 256 KiB whose
  * concatenation is the body; they are written side by side, in any order.
@@ -25,8 +26,8 @@ struct form {
     const char *media_type;
     /* the number of tasks of the next batch; 0: complete, or r->fault */
     int64_t (*decode_next)(struct request *r);
-    /* one task, 2 ms at most */
-    void (*decode_task)(struct request *r, int64_t task);
+    /* one task, 2 ms at most; false: it goes on with the next call */
+    bool (*decode_task)(struct request *r, int64_t task);
     /* how many pieces, or -1 with r->fault set */
     int64_t (*encode_plan)(struct request *r);
     /* upper bound of the bytes of piece k */

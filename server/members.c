@@ -2,7 +2,8 @@
 /*
  * members - see members.h. Objects are walked here, so that every
  * name and place is known; tensors go to nested.c; what remains, small values
- * without members, to members_small.c.
+ * without members, to members_small.c. A step is a name, a value, or a slice of
+ * a long one, and c->place says which is next.
  */
 #include "members.h"
 
@@ -20,77 +21,142 @@ bool members_go_on(const struct members *c)
 }
 
 /* p at a value that is not of the type wanted. */
-static bool wrong_type(struct members *c, const char *pointer,
-                       const char *expected)
+static enum walk wrong_type(struct members *c, const char *pointer,
+                            const char *expected)
 {
-    const char *kind = syntax_kind(&c->walk);
-    if (!syntax_skip(&c->walk))
-        return false;
+    const char *kind = syntax_kind(c->walk.p, c->walk.end);
+
     fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
               "%s%s%s is %s, expected %s.", *pointer ? "\"" : "The body",
-              pointer, *pointer ? "\"" : "", kind, expected);
-    return members_go_on(c);
+              pointer, *pointer ? "\"" : "", kind ? kind : "no value",
+              expected);
+    return WALK_REFUSED;
 }
 
-static char first_byte(const struct members *c)
+/* Names and what is around them are looked for in so many bytes. */
+enum { NEAR_BYTES = 4 * SYNTAX_STRING_BYTES };
+
+static const char *near_end(const struct members *c)
 {
+    return syntax_within(c->walk.p, c->walk.end, NEAR_BYTES);
+}
+
+/* Takes white space; the byte behind it. */
+static char next_byte(struct members *c)
+{
+    c->walk.p = syntax_after_space(c->walk.p, near_end(c));
     return c->walk.p < c->walk.end ? *c->walk.p : '\0';
 }
 
-/* --------------------------------------------------------------- tensors */
+/* --------------------------------------------------------------- values */
 
-static bool tensor(struct members *c, enum field_id id)
+static enum walk begin_tensor(struct members *c)
 {
-    enum attn_in in = (enum attn_in)id;
-    struct attn_tensor *shape = &c->in->tensor[in];
-    struct nested *found = &c->tensor[in];
+    enum attn_in in = (enum attn_in)c->id;
 
-    if (c->exact) {
-        shape->rank = 1;
-        return nested_explain(&c->walk, in, c->dtype, c->fault) &&
-               members_go_on(c);
-    }
-    if (!nested_scan(c->walk.p, c->walk.end, in, found, c->ranges,
-                     &c->n_ranges))
-        return false;
+    c->place = MEMBERS_TENSOR;
+    if (c->exact)
+        c->slice.explain = (struct nested_explain){
+            .text = &c->walk, .id = in, .dtype = c->dtype, .fault = c->fault};
+    else
+        c->slice.scan = (struct nested_scan){
+            .p = c->walk.p, .end = c->walk.end, .id = in,
+            .found = &c->tensor[in], .ranges = c->ranges,
+            .n_ranges = &c->n_ranges};
+    return WALK_MORE;
+}
+
+static enum walk scan_tensor(struct members *c)
+{
+    struct attn_tensor *shape = &c->in->tensor[c->id];
+    const struct nested *found = &c->tensor[c->id];
+    enum walk walk = nested_scan(&c->slice.scan);
+
+    c->walk.p = c->slice.scan.p;
     shape->rank = found->rank;
     memcpy(shape->dim, found->dim, sizeof shape->dim);
-    c->walk.p = found->end;
-    return true;
+    return walk;
+}
+
+static enum walk explain_tensor(struct members *c)
+{
+    enum walk walk = nested_explain(&c->slice.explain);
+
+    c->in->tensor[c->id].rank = 1;
+    if (walk == WALK_DONE && !members_go_on(c))
+        return WALK_REFUSED;
+    return walk;
+}
+
+static enum walk at_tensor(struct members *c)
+{
+    enum walk walk = c->exact ? explain_tensor(c) : scan_tensor(c);
+
+    if (walk != WALK_DONE)
+        return walk;
+    c->place = MEMBERS_BEHIND;
+    return WALK_MORE;
+}
+
+static enum walk enter_object(struct members *c)
+{
+    field_store(c->id, c->in, 1);
+    c->object = c->id;
+    c->group = fields[c->id].members;
+    c->place = MEMBERS_FIRST_NAME;
+    c->walk.p++;
+    return WALK_MORE;
+}
+
+/* p at the value of the member in hand. */
+static enum walk begin_value(struct members *c)
+{
+    enum field_type type = fields[c->id].type;
+    char pointer[FAULT_POINTER_MAX], first = next_byte(c);
+    bool tensor = c->id < (enum field_id)ATTN_N_IN;
+
+    if (tensor && first == '[')
+        return begin_tensor(c);
+    if (type == FIELD_OBJECT && first == '{')
+        return enter_object(c);
+    if (type == FIELD_OBJECT || (tensor && type != FIELD_OFFSETS))
+        return wrong_type(c, field_pointer(c->id, pointer),
+                          members_expected(type));
+    c->value = c->walk.p;
+    c->place = MEMBERS_VALUE;
+    return WALK_MORE;
+}
+
+/* A small value, which may turn out to be none. */
+static enum walk at_value(struct members *c)
+{
+    enum walk walk = syntax_skip(&c->walk);
+
+    if (walk != WALK_DONE)
+        return walk;
+    c->place = MEMBERS_BEHIND;
+    return members_small(c, c->id, c->value, c->walk.p) ? WALK_MORE
+                                                        : WALK_REFUSED;
 }
 
 /* --------------------------------------------------------------- members */
 
-static bool object(struct members *c, enum field_group group,
-                   const char *prefix);
-
-static bool value_of(struct members *c, enum field_id id)
+/* Writes the place of the object in hand. */
+static const char *prefix_of(const struct members *c,
+                             char out[FAULT_POINTER_MAX])
 {
-    char pointer[FAULT_POINTER_MAX];
-    enum field_type type = fields[id].type;
-    char first = first_byte(c);
-
-    if (id < (enum field_id)ATTN_N_IN && first == '[')
-        return tensor(c, id);
-    if (type == FIELD_OBJECT && first == '{') {
-        field_store(id, c->in, 1);
-        return object(c, fields[id].members, field_pointer(id, pointer));
-    }
-    if (type == FIELD_OBJECT || (id < (enum field_id)ATTN_N_IN &&
-                                 type != FIELD_OFFSETS))
-        return wrong_type(c, field_pointer(id, pointer),
-                          members_expected(type));
-    return members_small(c, id);
+    *out = '\0';
+    return c->group == FIELD_CALL ? out : field_pointer(c->object, out);
 }
 
-static bool unknown_member(struct members *c, enum field_group group,
-                           const char *prefix, const char *name, size_t n)
+static enum walk unknown_member(struct members *c, const char *name, size_t n)
 {
     char pointer[FAULT_POINTER_MAX];
     int shown = n < 64 ? (int)n : 64;
-    size_t at = (size_t)snprintf(pointer, sizeof pointer, "%s/", prefix);
-    const char *nearest = field_nearest(group, name, n);
+    size_t at = strlen(prefix_of(c, pointer));
+    const char *nearest = field_nearest(c->group, name, n);
 
+    pointer[at++] = '/';
     for (int i = 0; i < shown && at + 3 < sizeof pointer; i++) {
         bool tilde = name[i] == '~', slash = name[i] == '/';
         pointer[at++] = tilde || slash ? '~' : name[i];
@@ -102,78 +168,56 @@ static bool unknown_member(struct members *c, enum field_group group,
               "\"%.*s\" is unknown%s%s%s", shown, name,
               nearest ? ": did you mean `" : ".", nearest ? nearest : "",
               nearest ? "`?" : "");
-    return members_go_on(c);
+    return WALK_REFUSED;
 }
 
-/* Behind the colon of a member called name[0 .. n). */
-static bool member(struct members *c, enum field_group group,
-                   const char *prefix, const char *name, size_t n)
+/* A member called name[0 .. n). */
+static enum walk member(struct members *c, const char *name, size_t n)
 {
-    enum field_id id = field_find(group, name, n);
     char pointer[FAULT_POINTER_MAX];
 
-    if (id == FIELD_COUNT)
-        return unknown_member(c, group, prefix, name, n);
-    if (c->seen & (UINT64_C(1) << id)) {
-        field_pointer(id, pointer);
+    c->id = field_find(c->group, name, n);
+    if (c->id == FIELD_COUNT)
+        return unknown_member(c, name, n);
+    if (c->seen & (UINT64_C(1) << c->id)) {
+        field_pointer(c->id, pointer);
         fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
                   "\"%s\" stands twice in the object.", pointer);
-        return members_go_on(c);
+        return WALK_REFUSED;
     }
-    c->seen |= UINT64_C(1) << id;
-    return value_of(c, id);
+    c->seen |= UINT64_C(1) << c->id;
+    return begin_value(c);
 }
 
 /* The same with a name that is written with escapes. */
-static bool escaped_member(struct members *c, enum field_group group,
-                           const char *prefix, const char *text, size_t n)
+static enum walk escaped_member(struct members *c, const char *text, size_t n)
 {
     char name[64];
     size_t length = members_unescape(text, n, name, sizeof name);
     if (length == 0)
-        return unknown_member(c, group, prefix, text + 1, n - 2);
-    return member(c, group, prefix, name, length);
+        return unknown_member(c, text + 1, n - 2);
+    return member(c, name, length);
 }
 
-static bool name_and_value(struct members *c, enum field_group group,
-                           const char *prefix)
+/* A name and its colon. */
+static enum walk at_name(struct members *c)
 {
     struct syntax *t = &c->walk;
-    t->p = syntax_after_space(t->p, t->end);
     const char *name = t->p;
 
-    if (first_byte(c) != '"' || !syntax_string(t))
-        return false;
+    if (next_byte(c) != '"')
+        return WALK_REFUSED;
+    name = t->p;
+    t->p = syntax_after_string(name, near_end(c));
+    if (!t->p)
+        return WALK_REFUSED;
     size_t n = (size_t)(t->p - name);
-    if (!syntax_expect(t, ':'))
-        return false;
-    t->p = syntax_after_space(t->p, t->end);
+    if (next_byte(c) != ':')
+        return WALK_REFUSED;
+    t->p++;
     if (memchr(name, '\\', n))
-        return escaped_member(c, group, prefix, name, n);
-    return member(c, group, prefix, name + 1, n - 2);
-}
-
-/* An object, p at its bracket. */
-static bool object(struct members *c, enum field_group group,
-                   const char *prefix)
-{
-    struct syntax *t = &c->walk;
-    t->p = syntax_after_space(t->p + 1, t->end);
-    if (first_byte(c) == '}') {
-        t->p++;
-        return true;
-    }
-    for (;;) {
-        if (!name_and_value(c, group, prefix))
-            return false;
-        t->p = syntax_after_space(t->p, t->end);
-        if (first_byte(c) == '}') {
-            t->p++;
-            return true;
-        }
-        if (!syntax_expect(t, ','))
-            return false;
-    }
+        return escaped_member(c, name, n);
+    return member(c, name + 1, n - 2);
 }
 
 /* -------------------------------------------------------------- the call */
@@ -198,38 +242,96 @@ static void check_score(struct members *c)
     }
 }
 
-static bool walk(struct members *c)
+static enum walk end_of_call(struct members *c)
 {
-    struct syntax *t = &c->walk;
+    next_byte(c);
+    if (c->walk.p < c->walk.end)
+        return WALK_REFUSED;
+    check_score(c);
+    return members_go_on(c) ? WALK_DONE : WALK_REFUSED;
+}
 
+/* p at the closing bracket of the object in hand. */
+static enum walk leave_object(struct members *c)
+{
+    c->walk.p++;
+    if (c->group == FIELD_CALL)
+        return end_of_call(c);
+    c->group = FIELD_CALL;
+    c->place = MEMBERS_BEHIND;
+    return WALK_MORE;
+}
+
+static enum walk behind(struct members *c)
+{
+    char byte = next_byte(c);
+
+    if (byte == '}')
+        return leave_object(c);
+    if (byte != ',')
+        return WALK_REFUSED;
+    c->walk.p++;
+    c->place = MEMBERS_NAME;
+    return WALK_MORE;
+}
+
+static enum walk start(struct members *c)
+{
     attn_input_init(c->in);
     memset(c->tensor, 0, sizeof c->tensor);
     c->n_ranges = 0;
     c->seen = 0;
     c->additive = false;
-    syntax_begin(t, c->text, c->end);
-    t->p = syntax_after_space(t->p, t->end);
-    if (first_byte(c) != '{' ? !wrong_type(c, "", "an object")
-                             : !object(c, FIELD_CALL, ""))
-        return false;
-    t->p = syntax_after_space(t->p, t->end);
-    if (t->p < t->end)
-        return false;
-    check_score(c);
-    return members_go_on(c);
+    c->group = FIELD_CALL;
+    c->walk = (struct syntax){.p = c->text, .end = c->end};
+    if (next_byte(c) != '{')
+        return wrong_type(c, "", "an object");
+    c->walk.p++;
+    c->place = MEMBERS_FIRST_NAME;
+    return WALK_MORE;
 }
 
-bool members_scan(struct members *c)
+static enum walk step(struct members *c)
+{
+    switch (c->place) {
+    case MEMBERS_TENSOR: return at_tensor(c);
+    case MEMBERS_VALUE: return at_value(c);
+    case MEMBERS_BEHIND: return behind(c);
+    case MEMBERS_FIRST_NAME:
+        return next_byte(c) == '}' ? leave_object(c) : at_name(c);
+    default: return at_name(c);
+    }
+}
+
+/* A slice of the walk; the next walk begins at the start again. */
+static enum walk walk_on(struct members *c)
+{
+    enum walk walk = c->place == MEMBERS_START ? start(c) : WALK_MORE;
+    const char *from = c->walk.p;
+
+    while (walk == WALK_MORE && c->walk.p - from < SYNTAX_SLICE_BYTES)
+        walk = step(c);
+    if (walk != WALK_MORE)
+        c->place = MEMBERS_START;
+    return walk;
+}
+
+enum walk members_scan(struct members *c)
 {
     size_t n = (size_t)(c->end - c->text);
+
     c->exact = false;
-    c->ranges = arena_alloc(c->arena, NESTED_RANGES_MAX(n) * sizeof *c->ranges);
+    if (!c->ranges)
+        c->ranges = arena_alloc(c->arena,
+                                NESTED_RANGES_MAX(n) * sizeof *c->ranges);
     if (!c->ranges) {
         fault_set(c->fault, PROBLEM_MEMORY_BUDGET, NULL,
                   "No memory left for this request now.");
-        return false;
+        return WALK_REFUSED;
     }
-    return c->scanned = walk(c);
+    enum walk walk = walk_on(c);
+    c->scanned = walk == WALK_DONE;
+    return walk;
 }
 
 /* With a 422 in hand: are all companions there? The library asks that first,
@@ -250,47 +352,62 @@ static void check_presence(struct members *c)
         field_fault(c->fault, &error);
 }
 
-/* Is all of it JSON? That comes first: a text that is none has no members. */
-static bool is_json(struct members *c)
+static void not_json(struct members *c)
 {
-    struct syntax t;
-    int64_t line, column;
+    const struct syntax_check *t = &c->slice.check;
+    int64_t column = syntax_check_column(t);
 
-    syntax_begin(&t, c->text, c->end);
-    if (syntax_whole(&t))
-        return true;
-    syntax_place(&t, t.bad, &line, &column);
     fault_set(c->fault, PROBLEM_NOT_JSON, NULL,
               "The body is not JSON: %s, at line %lld, column %lld.",
-              t.deep            ? "brackets nest too deeply"
-              : t.bad == t.end ? "the text ends too early"
-                                : "this byte cannot be here",
-              (long long)line, (long long)column);
-    c->fault->line = line;
+              t->deep            ? "brackets nest too deeply"
+              : t->bad == t->end ? "the text ends too early"
+                                 : "this byte cannot be here",
+              (long long)t->line, (long long)column);
+    c->fault->line = t->line;
     c->fault->column = column;
-    return false;
 }
 
-void members_explain(struct members *c)
+enum walk members_check(struct members *c)
 {
-    const struct problem_row *row = problem_row(c->fault->problem);
-    if (c->fault->problem != PROBLEM_NONE && row->blame == BLAME_SERVER)
-        return;
+    struct syntax_check *t = &c->slice.check;
+
+    if (!c->checking)
+        syntax_check_begin(t, c->text, c->end);
+    c->checking = true;
+    enum walk walk = syntax_check(t);
+    if (walk == WALK_MORE)
+        return walk;
+    c->checking = false;
     *c->fault = (struct fault){0};
-    if (!is_json(c))
-        return;
-    /* dtype may come last: if the scan did not get so far, float64 first,
-     * which finds less. */
+    c->place = MEMBERS_START;
+    if (walk == WALK_REFUSED)
+        not_json(c);
+    else
+        c->end = t->out;
+    return walk;
+}
+
+/* dtype may come last: if the scan did not get so far, float64 first, which
+ * finds less. */
+enum walk members_explain(struct members *c)
+{
+    if (!c->exact) {
+        *c->fault = (struct fault){0};
+        c->dtype = c->scanned ? c->in->dtype : ATTN_FLOAT64;
+    }
     c->exact = true;
-    c->dtype = c->scanned ? c->in->dtype : ATTN_FLOAT64;
-    if (walk(c) && c->in->dtype != c->dtype) {
+    enum walk walk = walk_on(c);
+    if (walk == WALK_DONE && c->in->dtype != c->dtype) {
         c->dtype = c->in->dtype;
         *c->fault = (struct fault){0};
-        walk(c);
+        return WALK_MORE;
     }
+    if (walk == WALK_MORE)
+        return walk;
     if (members_go_on(c))
         check_presence(c);
     if (c->fault->problem == PROBLEM_NONE)
         fault_set(c->fault, PROBLEM_INTERNAL, NULL,
                   "The body was refused, but nothing is wrong with it.");
+    return WALK_DONE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * members_small - small values by jansson: numbers, words, true and false,
- * lists of names. The grammar is checked before; what jansson has to say is
- * what a value is.
+ * lists of names. Whoever finds the value does not judge its grammar; jansson
+ * does.
  */
 #include "members_small.h"
 
@@ -183,23 +183,20 @@ static bool refuse(struct members *c, const json_error_t *error,
     return members_go_on(c);
 }
 
-bool members_small(struct members *c, enum field_id id)
+bool members_small(struct members *c, enum field_id id, const char *text,
+                   const char *end)
 {
-    struct syntax *t = &c->walk;
     char pointer[FAULT_POINTER_MAX];
-    const char *start = t->p, *kind = syntax_kind(t);
+    size_t n = (size_t)(end - text);
     json_error_t error;
 
     field_pointer(id, pointer);
-    if (!syntax_skip(t))
-        return false;
-    if (t->p - start > SMALL_MAX) {
+    if (n > SMALL_MAX) {
         fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
-                  "\"%s\" is %lld bytes long, expected at most %d.", pointer,
-                  (long long)(t->p - start), SMALL_MAX);
+                  "\"%s\" is longer than %d bytes.", pointer, SMALL_MAX);
         return members_go_on(c);
     }
-    json_t *value = json_loadb(start, (size_t)(t->p - start),
+    json_t *value = json_loadb(text, n,
                                JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL |
                                    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
                                &error);
@@ -207,7 +204,7 @@ bool members_small(struct members *c, enum field_id id)
         return refuse(c, &error, pointer);
     if (!put(c, id, value, pointer))
         fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %s, expected %s.", pointer, kind,
+                  "\"%s\" is %s, expected %s.", pointer, syntax_kind(text, end),
                   members_expected(fields[id].type));
     json_decref(value);
     return members_go_on(c);

@@ -14,8 +14,9 @@ bool members_go_on(const struct members *c);
 /* What a value of the type looks like: "an integer or null". */
 const char *members_expected(enum field_type type);
 
-/* Reads and stores the value that begins at c->walk.p. */
-bool members_small(struct members *c, enum field_id id);
+/* Reads and stores a value. False: a fault is set, and no reason to go on. */
+bool members_small(struct members *c, enum field_id id, const char *text,
+                   const char *end);
 
 /* A string with its quotes, n bytes, without escapes; 0 if too long or none
  * that UTF-8 can say. */

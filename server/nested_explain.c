@@ -2,7 +2,8 @@
 /*
  * nested_explain - the exact reader of a tensor's text: nested_explain() of
  * nested.h. It walks from token to token with the place in mind and sets
- * the fault that a person would point to.
+ * the fault that a person would point to. The text is JSON without white
+ * space: behind a value there is a comma or a bracket.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,21 +12,9 @@
 #include "nested.h"
 #include "number.h"
 
-/* Where the walk is. Depth 1 is inside the outermost list. */
-struct walk {
-    struct syntax *text;
-    struct fault *fault;
-    enum attn_in id;
-    enum attn_dtype dtype;
-    int depth;
-    int rank;                           /* 0 until a value was seen */
-    int64_t at[ATTN_MAX_RANK + 1];      /* at[d]: element in hand at depth d */
-    int64_t dim[ATTN_MAX_RANK + 1];     /* of the first list of that depth */
-};
-
 /* The place of the element in hand in the list at `depth`, or, with depth
  * 0, of the tensor. */
-static const char *place(const struct walk *w, int depth,
+static const char *place(const struct nested_explain *w, int depth,
                          char out[FAULT_POINTER_MAX])
 {
     field_pointer((enum field_id)w->id, out);
@@ -37,7 +26,7 @@ static const char *place(const struct walk *w, int depth,
     return out;
 }
 
-static bool is_400(const struct walk *w)
+static bool is_400(const struct nested_explain *w)
 {
     return w->fault->problem != PROBLEM_NONE &&
            problem_row(w->fault->problem)->status == 400;
@@ -45,7 +34,7 @@ static bool is_400(const struct walk *w)
 
 /* ------------------------------------------------------------ one value */
 
-static const char *expected(const struct walk *w)
+static const char *expected(const struct nested_explain *w)
 {
     switch (fields[w->id].type) {
     case FIELD_BOOLEANS: return "true or false";
@@ -55,7 +44,7 @@ static const char *expected(const struct walk *w)
 }
 
 /* What else the found value might be good for. */
-static const char *advice(const struct walk *w, char first)
+static const char *advice(const struct nested_explain *w, char first)
 {
     bool boolean = first == 't' || first == 'f';
     if (fields[w->id].type == FIELD_BOOLEANS && !boolean && first != '"' &&
@@ -89,10 +78,18 @@ struct value {
     double x;               /* of a number */
 };
 
-static bool read_value(struct walk *w, struct value *v)
+/* An object, which no tensor has, is taken for its bracket. */
+static const char *after_value(const char *p, const char *end)
+{
+    if (*p == '"')
+        return syntax_after_string(p, end);
+    return p + (*p == 'f' ? 5 : *p == '{' ? 1 : 4);
+}
+
+static void read_value(struct nested_explain *w, struct value *v)
 {
     struct syntax *t = w->text;
-    char c = t->p < t->end ? *t->p : '\0';
+    char c = *t->p;
 
     *v = (struct value){.text = t->p};
     v->boolean = c == 't' || c == 'f';
@@ -100,21 +97,20 @@ static bool read_value(struct walk *w, struct value *v)
     if (v->number)
         v->overflow = number_read(t->p, t->end, &v->x, &t->p) ==
                       NUMBER_OVERFLOW;
-    else if (!syntax_skip(t))
-        return false;
+    else
+        t->p = after_value(t->p, t->end);
     v->end = t->p;
     v->special = c == '"' && is_special(v->text, v->end);
-    return true;
 }
 
-static bool overflows(const struct walk *w, const struct value *v)
+static bool overflows(const struct nested_explain *w, const struct value *v)
 {
     return v->overflow ||
            (fields[w->id].type == FIELD_REALS && w->dtype == ATTN_FLOAT32 &&
             isinf((float)v->x));
 }
 
-static bool has_type(const struct walk *w, const struct value *v)
+static bool has_type(const struct nested_explain *w, const struct value *v)
 {
     switch (fields[w->id].type) {
     case FIELD_BOOLEANS: return v->boolean;
@@ -123,16 +119,15 @@ static bool has_type(const struct walk *w, const struct value *v)
     }
 }
 
-static bool is_far(const struct walk *w, const struct value *v)
+static bool is_far(const struct nested_explain *w, const struct value *v)
 {
     return fields[w->id].type != FIELD_REALS && fabs(v->x) > FIELD_INTEGER_MAX;
 }
 
 /* Sets the fault of a value that is not as it should be. */
-static void complain(struct walk *w, const struct value *v)
+static void complain(struct nested_explain *w, const struct value *v)
 {
-    struct syntax at = {.p = v->text, .end = v->end};
-    const char *kind = syntax_kind(&at);
+    const char *kind = syntax_kind(v->text, v->end);
     int shown = (int)(v->end - v->text < 40 ? v->end - v->text : 40);
     char place_text[FAULT_POINTER_MAX];
     const char *pointer = place(w, w->depth, place_text);
@@ -161,32 +156,28 @@ static void complain(struct walk *w, const struct value *v)
                   pointer, kind);
 }
 
-static bool scalar(struct walk *w)
+static void scalar(struct nested_explain *w)
 {
     struct value v;
 
-    if (!read_value(w, &v))
-        return false;
+    read_value(w, &v);
     if (w->rank == 0)
         w->rank = w->depth;
     if (w->depth != w->rank || !has_type(w, &v) || overflows(w, &v) ||
         is_far(w, &v))
         complain(w, &v);
-    return !is_400(w);
 }
 
 /* ---------------------------------------------------------------- lists */
 
 /* At a bracket: in. A list that is too deep, empty or among numbers is
  * complained about and, where nothing in it can be placed, skipped. */
-static bool open_list(struct walk *w, bool *skipped)
+static void open_list(struct nested_explain *w)
 {
     struct syntax *t = w->text;
     char pointer[FAULT_POINTER_MAX];
-    const char *after = syntax_after_space(t->p + 1, t->end);
-
     bool deep = w->depth == ATTN_MAX_RANK;
-    bool empty = after < t->end && *after == ']';
+    bool empty = t->p[1] == ']';
 
     place(w, w->depth, pointer);
     if (deep)
@@ -202,15 +193,14 @@ static bool open_list(struct walk *w, bool *skipped)
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is a list, expected %s like those before it.",
                   pointer, expected(w));
-    *skipped = deep || empty;
-    if (*skipped)
-        return syntax_skip(t);
+    w->skipping = deep || empty;
+    if (w->skipping)
+        return;
     w->at[++w->depth] = 0;
-    t->p = after;
-    return true;
+    t->p++;
 }
 
-static const char *elements(const struct walk *w, int64_t n)
+static const char *elements(const struct nested_explain *w, int64_t n)
 {
     if (w->depth < w->rank)
         return n == 1 ? "list" : "lists";
@@ -220,7 +210,7 @@ static const char *elements(const struct walk *w, int64_t n)
 }
 
 /* At the closing bracket: out, if the list is as long as the first one. */
-static void close_list(struct walk *w)
+static void close_list(struct nested_explain *w)
 {
     char pointer[FAULT_POINTER_MAX];
     int64_t n = w->at[w->depth] + 1, *dim = &w->dim[w->depth];
@@ -241,39 +231,46 @@ static void close_list(struct walk *w)
 }
 
 /* Behind a value: closes lists, takes the comma. */
-static bool next_value(struct walk *w)
+static void next_value(struct nested_explain *w)
 {
     struct syntax *t = w->text;
-    while (w->depth > 0) {
-        t->p = syntax_after_space(t->p, t->end);
-        if (t->p < t->end && *t->p == ',') {
-            t->p = syntax_after_space(t->p + 1, t->end);
+
+    for (; w->depth > 0; close_list(w)) {
+        if (*t->p == ',') {
+            t->p++;
             w->at[w->depth]++;
-            return true;
+            return;
         }
-        if (t->p == t->end || *t->p != ']') {
-            t->bad = t->p;
-            return false;
-        }
-        close_list(w);
     }
-    return true;
 }
 
-bool nested_explain(struct syntax *text, enum attn_in id,
-                    enum attn_dtype dtype, struct fault *fault)
+/* A list that is skipped, or a value. */
+static enum walk one_value(struct nested_explain *w)
 {
-    struct walk w = {.text = text, .fault = fault, .id = id, .dtype = dtype};
+    if (!w->skipping && *w->text->p == '[')
+        open_list(w);
+    else if (!w->skipping)
+        scalar(w);
+    else if (syntax_skip(w->text) == WALK_DONE)
+        w->skipping = false;
+    else
+        return WALK_MORE;
+    return is_400(w) ? WALK_REFUSED : WALK_DONE;
+}
+
+enum walk nested_explain(struct nested_explain *w)
+{
+    const char *start = w->text->p;
     do {
-        bool complete = true;
-        if (text->p < text->end && *text->p == '[') {
-            if (!open_list(&w, &complete))
-                return false;
-        } else if (!scalar(&w)) {
-            return false;
-        }
-        if (complete && !next_value(&w))
-            return false;
-    } while (w.depth > 0);
-    return true;
+        bool list = !w->skipping && *w->text->p == '[';
+        enum walk walk = one_value(w);
+
+        if (walk != WALK_DONE)
+            return walk;
+        if (!list)
+            next_value(w);
+        if (w->text->p - start > SYNTAX_SLICE_BYTES && w->depth > 0)
+            return WALK_MORE;
+    } while (w->depth > 0 || w->skipping);
+    return WALK_DONE;
 }

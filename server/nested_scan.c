@@ -8,86 +8,88 @@
 
 #include "nested.h"
 
-/* In blocks that a compiler turns into a few wide instructions. */
-static int64_t count_commas(const char *p, const char *end)
+/* Rows in a slice, and bytes if rows are long. */
+enum { SLICE_ROWS = 1 << 15, SLICE_BYTES = 1 << 20 };
+
+static int64_t *width_of(const struct nested_scan *s)
 {
-    int64_t n = 0;
-    for (; end - p >= 64; p += 64) {
-        unsigned char block = 0;
-        for (int i = 0; i < 64; i++)
-            block = (unsigned char)(block + (p[i] == ','));
-        n += block;
-    }
-    for (; p < end; p++)
-        n += *p == ',';
-    return n;
+    return &s->found->dim[s->found->rank - 1];
 }
 
-/* p behind a row. Closes the lists that end here and takes the comma: *depth
- * is then that of the list which goes on, or 0 at the end of the tensor. */
-static const char *close_lists(const char *p, const char *end,
-                               struct nested *t, int64_t *count,
-                               int *depth)
+static const char *near_end(const struct nested_scan *s)
 {
-    for (*depth = t->rank - 1; *depth > 0; p++, --*depth) {
+    return syntax_within(s->p, s->end, NESTED_GAP_BYTES);
+}
+
+/* --------------------------------------------------------------- ranges */
+
+/* The range in hand, which has no end yet. */
+static struct nested_range *in_hand(const struct nested_scan *s)
+{
+    return &s->ranges[*s->n_ranges];
+}
+
+static void begin_range(struct nested_scan *s)
+{
+    *in_hand(s) = (struct nested_range){.tensor = s->id, .text = s->p,
+                                        .first = s->at};
+}
+
+/* The range in hand ends at p. */
+static void end_range(struct nested_scan *s)
+{
+    struct nested_range *range = in_hand(s);
+    range->end = s->p;
+    range->count = s->at - range->first;
+    ++*s->n_ranges;
+}
+
+/* ----------------------------------------------------------------- rows */
+
+/* A part of a row whose end is not near: a range of its own. Refused if the
+ * row has more elements than the first one: nothing may be written there. */
+static enum walk part_of_row(struct nested_scan *s, const char *limit)
+{
+    const char *half = s->p + NESTED_RANGE_BYTES;
+    const char *comma = limit - s->p == NESTED_GAP_BYTES
+                      ? memchr(half, ',', NESTED_RANGE_BYTES) : NULL;
+    if (!comma)
+        return WALK_REFUSED;
+    int64_t n = syntax_count(s->p, comma, ',') + 1, width = *width_of(s);
+
+    s->at += n;
+    s->column += n;
+    if (width > 0 && s->column >= width)
+        return WALK_REFUSED;
+    s->p = comma + 1;
+    end_range(s);
+    begin_range(s);
+    return WALK_MORE;
+}
+
+/* Behind a row. Closes the lists that end here and takes the comma: *depth is
+ * then that of the list which goes on, or 0 at the end of the tensor. False:
+ * something else is there. */
+static bool close_lists(struct nested_scan *s, int *depth)
+{
+    struct nested *t = s->found;
+    const char *end = near_end(s);
+
+    for (*depth = t->rank - 1; *depth > 0; s->p++, --*depth) {
         int64_t *dim = &t->dim[*depth - 1];
-        int64_t n = ++count[*depth];
+        int64_t n = ++s->count[*depth];
 
-        p = syntax_after_space(p, end);
-        if (p == end)
-            return NULL;
-        if (*p == ',')
-            return syntax_after_space(p + 1, end);
-        if (*p != ']' || (*dim != 0 && *dim != n))
-            return NULL;
-        *dim = n;
-        count[*depth] = 0;
-    }
-    return p;
-}
-
-/* The ranges found so far; the last of them has no end yet. */
-struct ranges {
-    struct nested_range *list;
-    int64_t *n;
-};
-
-static bool is_full(const struct ranges *r, const char *p)
-{
-    return p - r->list[*r->n].text >= NESTED_RANGE_BYTES;
-}
-
-/* The range in hand ends at p, in front of element `at`. */
-static void cut(struct ranges *r, const char *p, int64_t at)
-{
-    struct nested_range *range = &r->list[(*r->n)++];
-    range->end = p;
-    range->count = at - range->first;
-}
-
-static void begin(struct ranges *r, enum attn_in id, const char *p, int64_t at)
-{
-    r->list[*r->n] = (struct nested_range){.tensor = id, .text = p,
-                                           .first = at};
-}
-
-/* Cuts a long row, from its first value at p, whose element is `at`. False if
- * the row has more than `width` elements: nothing may be written there. */
-static bool cut_row(struct ranges *r, enum attn_in id, const char *p,
-                    const char *close, int64_t at, int64_t width)
-{
-    const int64_t stop = at + width;
-    while (close - p > 2 * NESTED_RANGE_BYTES) {
-        const char *next = p + NESTED_RANGE_BYTES;
-        next = memchr(next, ',', (size_t)(close - next));
-        if (!next)
-            break;
-        at += count_commas(p, next) + 1;
-        if (at >= stop)
+        s->p = syntax_after_space(s->p, end);
+        if (s->p == end)
             return false;
-        p = next + 1;
-        cut(r, p, at);
-        begin(r, id, p, at);
+        if (*s->p == ',') {
+            s->p = syntax_after_space(s->p + 1, end);
+            return true;
+        }
+        if (*s->p != ']' || (*dim != 0 && *dim != n))
+            return false;
+        *dim = n;
+        s->count[*depth] = 0;
     }
     return true;
 }
@@ -100,42 +102,63 @@ static bool has_room(const struct nested *t)
     return elements >= 0 && elements <= t->end - t->text;
 }
 
-bool nested_scan(const char *p, const char *end, enum attn_in id,
-                 struct nested *t, struct nested_range *ranges,
-                 int64_t *n_ranges)
+static enum walk end_of_tensor(struct nested_scan *s)
 {
-    struct ranges r = {ranges, n_ranges};
-    int64_t count[ATTN_MAX_RANK] = {0}, at = 0;
+    end_range(s);
+    s->found->end = s->p;
+    return has_room(s->found) ? WALK_DONE : WALK_REFUSED;
+}
+
+/* One row and the brackets behind it, or a part of a long one. */
+static enum walk row(struct nested_scan *s)
+{
+    const char *limit = near_end(s);
+    const char *close = memchr(s->p, ']', (size_t)(limit - s->p));
+    int64_t *width = width_of(s);
     int depth;
 
-    *t = (struct nested){.text = p};
-    begin(&r, id, p, 0);
-    for (; p < end && *p == '['; p = syntax_after_space(p + 1, end)) {
-        if (++t->rank > ATTN_MAX_RANK)
+    if (!close)
+        return part_of_row(s, limit);
+    if (*width == 0)
+        *width = s->column + syntax_count(s->p, close, ',') + 1;
+    s->at += *width - s->column;
+    s->column = 0;
+    s->p = close + 1;
+    if (!close_lists(s, &depth))
+        return WALK_REFUSED;
+    if (depth == 0)
+        return end_of_tensor(s);
+    if (s->p - in_hand(s)->text >= NESTED_RANGE_BYTES) {
+        end_range(s);
+        begin_range(s);
+    }
+    s->p = nested_open(s->p, near_end(s), s->found->rank - depth);
+    return s->p ? WALK_MORE : WALK_REFUSED;
+}
+
+static bool open_tensor(struct nested_scan *s)
+{
+    const char *end = near_end(s);
+
+    *s->found = (struct nested){.text = s->p};
+    begin_range(s);
+    for (; s->p < end && *s->p == '[';
+         s->p = syntax_after_space(s->p + 1, end)) {
+        if (++s->found->rank > ATTN_MAX_RANK)
             return false;
     }
-    for (int64_t width = 0;; at += width) {
-        const char *close = memchr(p, ']', (size_t)(end - p));
-        if (!close)
-            return false;
-        if (width == 0)
-            t->dim[t->rank - 1] = width = count_commas(p, close) + 1;
-        if (!cut_row(&r, id, p, close, at, width))
-            return false;
-        p = close_lists(close + 1, end, t, count, &depth);
-        if (!p)
-            return false;
-        if (depth == 0)
-            break;
-        if (is_full(&r, p)) {
-            cut(&r, p, at + width);
-            begin(&r, id, p, at + width);
-        }
-        p = nested_open(p, end, t->rank - depth);
-        if (!p)
-            return false;
-    }
-    cut(&r, p, at + t->dim[t->rank - 1]);
-    t->end = p;
-    return has_room(t);
+    return true;
+}
+
+enum walk nested_scan(struct nested_scan *s)
+{
+    if (s->found->rank == 0 && !open_tensor(s))
+        return WALK_REFUSED;
+
+    const char *start = s->p;
+    enum walk walk = WALK_MORE;
+    for (int rows = 0; walk == WALK_MORE && rows < SLICE_ROWS &&
+                       s->p - start < SLICE_BYTES; rows++)
+        walk = row(s);
+    return walk;
 }

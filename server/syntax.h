@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syntax - the grammar of JSON (RFC 8259), byte by byte: where a value
- * ends, and which is the first byte that no JSON text could have there. It
- * stores nothing and calls nothing back; time is linear, memory constant.
+ * syntax - finds its way through JSON text: behind white space, a string, a
+ * value, with no look at the grammar, which is for syntax_check.h to judge.
+ * What may be long is walked in slices, so that a task stays short.
  */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct syntax {
-    const char *begin, *end;
-    const char *p;       /* the next byte to be read */
-    const char *bad;     /* the first byte that cannot be there, or NULL;
-                            end where the text stops too early */
-    bool deep;           /* bad: brackets nested beyond what is followed */
+/* How a slice of a walk ended. */
+enum walk {
+    WALK_MORE,      /* call again to go on */
+    WALK_DONE,
+    WALK_REFUSED
 };
 
-/* How often brackets may change their kind on the way in; brackets of one
- * kind may be nested as deep as they like. */
-enum { SYNTAX_NEST_MAX = 64 };
+/* A slice of those who look at each byte. */
+enum { SYNTAX_SLICE_BYTES = 64 << 10 };
 
-void syntax_begin(struct syntax *t, const char *text, const char *end);
+struct syntax {
+    const char *p, *end;    /* the next byte to be read; where they end */
+    int64_t depth;          /* of brackets open in the value in hand */
+    bool in_string;
+};
 
-/* All return whether the text is good so far; p is then behind. */
-bool syntax_expect(struct syntax *t, char c);  /* after white space */
-bool syntax_string(struct syntax *t);          /* p at its first quote */
-bool syntax_skip(struct syntax *t);            /* any value, p at its start */
+/* The kind of the value that begins at p: "a list", "an object", "a string",
+ * "a number", "true", "false", "null"; or NULL. */
+const char *syntax_kind(const char *p, const char *end);
 
-bool syntax_whole(struct syntax *t);    /* one value and white space */
+/* p at an opening quote: behind the closing one, or NULL. */
+const char *syntax_after_string(const char *p, const char *end);
 
-/* What kind of value begins at p: "a list", "an object", "a string", "a
- * number", "true", "false", "null"; or NULL. */
-const char *syntax_kind(const struct syntax *t);
+/* A slice of the way behind any value, p at its start; t is zero but for p
+ * and end. Refused where the text ends first. */
+enum walk syntax_skip(struct syntax *t);
 
-/* Line and column of a byte, from 1, in bytes. */
-void syntax_place(const struct syntax *t, const char *at, int64_t *line,
-                  int64_t *column);
+/* How often c occurs. */
+int64_t syntax_count(const char *p, const char *end, char c);
 
 static inline bool syntax_is_space(char c)
 {
@@ -49,6 +51,13 @@ static inline const char *syntax_after_space(const char *p, const char *end)
     while (p < end && syntax_is_space(*p))
         p++;
     return p;
+}
+
+/* `bytes` behind p, or the end if that comes first. */
+static inline const char *syntax_within(const char *p, const char *end,
+                                        ptrdiff_t bytes)
+{
+    return end - p < bytes ? end : p + bytes;
 }
 
 #endif

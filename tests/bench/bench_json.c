@@ -72,7 +72,8 @@ static void decode(struct request *r)
     int64_t tasks;
     while ((tasks = form_json.decode_next(r)) > 0) {
         for (int64_t k = 0; k < tasks; k++)
-            form_json.decode_task(r, k);
+            while (!form_json.decode_task(r, k))
+                continue;
     }
     if (r->fault.problem != PROBLEM_NONE)
         fail(r);

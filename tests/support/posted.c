@@ -50,7 +50,8 @@ void posted_decode(struct posted *p, const char *text, size_t n)
     while ((tasks = form_json.decode_next(p->r)) > 0) {
         /* In any order. */
         while (--tasks >= 0)
-            form_json.decode_task(p->r, tasks);
+            while (!form_json.decode_task(p->r, tasks))
+                continue;
     }
 }
 

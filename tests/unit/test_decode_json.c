@@ -375,8 +375,15 @@ START_TEST(later_lists_that_are_longer_write_nothing)
         struct nested_range *ranges =
             calloc(NESTED_RANGES_MAX(length), sizeof *ranges);
         int64_t n = 0;
-        ck_assert(!nested_scan(strchr(body, '['), body + length, ATTN_Q, &t,
-                               ranges, &n));
+        struct nested_scan scan = {.p = strchr(body, '['),
+                                   .end = body + length, .id = ATTN_Q,
+                                   .found = &t, .ranges = ranges,
+                                   .n_ranges = &n};
+        enum walk walk = WALK_MORE;
+        t.rank = 0;
+        while (walk == WALK_MORE)
+            walk = nested_scan(&scan);
+        ck_assert_int_eq((int)walk, WALK_REFUSED);
         free(ranges);
 
         const struct fault *f = decode(body);
