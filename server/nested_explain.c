@@ -170,17 +170,12 @@ static void scalar(struct nested_explain *w)
 
 /* ---------------------------------------------------------------- lists */
 
-/* At a bracket: in. A list that is too deep, empty or among numbers is
- * complained about and, where nothing in it can be placed, skipped. */
-static void open_list(struct nested_explain *w)
+static void complain_of_list(struct nested_explain *w, bool empty)
 {
-    struct syntax *t = w->text;
     char pointer[FAULT_POINTER_MAX];
-    bool deep = w->depth == ATTN_MAX_RANK;
-    bool empty = t->p[1] == ']';
 
     place(w, w->depth, pointer);
-    if (deep)
+    if (w->depth == ATTN_MAX_RANK)
         fault_set(w->fault, PROBLEM_RANK, pointer,
                   "\"%s\" is a list, but a tensor has at most %d axes.",
                   pointer, ATTN_MAX_RANK);
@@ -189,15 +184,25 @@ static void open_list(struct nested_explain *w)
                   "\"%s\" is an empty list, whose shape JSON cannot say: at "
                   "least one element is needed (the binary forms can say a "
                   "size of 0).", pointer);
-    else if (w->rank > 0 && w->depth >= w->rank)
+    else
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is a list, expected %s like those before it.",
                   pointer, expected(w));
-    w->skipping = deep || empty;
+}
+
+/* At a bracket: in. A list that is too deep, empty or among numbers is
+ * complained about and, where nothing in it can be placed, skipped. */
+static void open_list(struct nested_explain *w)
+{
+    bool empty = w->text->p[1] == ']', deep = w->depth == ATTN_MAX_RANK;
+
+    if (empty || deep || (w->rank > 0 && w->depth >= w->rank))
+        complain_of_list(w, empty);
+    w->skipping = empty || deep;
     if (w->skipping)
         return;
     w->at[++w->depth] = 0;
-    t->p++;
+    w->text->p++;
 }
 
 static const char *elements(const struct nested_explain *w, int64_t n)

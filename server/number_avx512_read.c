@@ -322,10 +322,15 @@ AVX512_INLINE size_t read_row(const char *p, const char *end, void *out,
     return n;
 }
 
+/* A block for so few takes longer than one number after the other. */
+enum { SHORT_ROW = 2 };
+
 AVX512 size_t number_read_f32_avx512(const char *p, const char *end,
                                      float *out, size_t max,
                                      const char **next)
 {
+    if (max <= SHORT_ROW)
+        return number_read_f32_plain(p, end, out, max, next);
     return read_row(p, end, out, max, next, true);
 }
 
@@ -333,6 +338,8 @@ AVX512 size_t number_read_f64_avx512(const char *p, const char *end,
                                      double *out, size_t max,
                                      const char **next)
 {
+    if (max <= SHORT_ROW)
+        return number_read_f64_plain(p, end, out, max, next);
     return read_row(p, end, out, max, next, false);
 }
 #endif

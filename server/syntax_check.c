@@ -164,8 +164,8 @@ static void take_of_number(struct syntax_check *c)
         syntax_number_exponent(c, byte);
         return;
     case POINT:
-        if (c->number.shift > 0)
-            return;
+        if (c->number.kept >= SYNTAX_DIGITS)
+            return;     /* no digit will be written behind it */
         break;
     case E:
         c->number.exponent_at = c->out;

@@ -46,12 +46,14 @@ void posted_decode(struct posted *p, const char *text, size_t n)
     p->r->body = (struct buffer){.data = guarded(p, text, n), .length = n};
     p->r->form_reply = &form_json;
 
+    p->calls = 0;
     int64_t tasks;
     while ((tasks = form_json.decode_next(p->r)) > 0) {
         /* In any order. */
         while (--tasks >= 0)
-            while (!form_json.decode_task(p->r, tasks))
-                continue;
+            do
+                p->calls++;
+            while (!form_json.decode_task(p->r, tasks));
     }
 }
 

@@ -12,6 +12,7 @@ struct posted {
     struct request *r;
     void *pages;             /* the body lies at their end, */
     size_t pages_bytes;      /* before one that cannot be read */
+    int64_t calls;           /* of tasks, to decode it */
 };
 
 /* Decodes the body as JSON; all that was found is in p->r. */
