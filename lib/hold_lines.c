@@ -28,10 +28,8 @@ static void scores(const struct forward *f, struct block *blk,
                    const struct tile *t, const void *k, int64_t k_row,
                    double scale)
 {
-    for (int64_t r = 0; r < blk->rows; r++)
-        f->kernel->line_scores(t->columns, f->width,
-                               real_at(blk->q, r * f->width, f->size), k,
-                               k_row, scale, line_of(f, blk, t, r));
+    f->kernel->line_scores((int)blk->rows, t->columns, f->width, blk->q, k,
+                           k_row, scale, t->s, blk->line);
 }
 
 static void hide(const struct forward *f, struct block *blk,
@@ -65,11 +63,8 @@ static void softmax(const struct forward *f, struct block *blk,
 static void mix(const struct forward *f, struct block *blk,
                 const struct tile *t, const void *v, int64_t v_row)
 {
-    int64_t d_v = f->plan->d_v;
-    for (int64_t r = 0; r < blk->rows; r++)
-        f->kernel->line_mix(t->columns, d_v, line_of(f, blk, t, r), v, v_row,
-                            real_at(blk->alpha, r, f->size),
-                            real_at(blk->o, r * d_v, f->size));
+    f->kernel->line_mix((int)blk->rows, t->columns, f->plan->d_v, t->s,
+                        blk->line, v, v_row, blk->alpha, blk->o);
 }
 
 static void mix_spoilt(const struct forward *f, struct block *blk,

@@ -24,7 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERNEL_VECS = 3 };  /* the best vecs: more queries, less traffic */
+enum {
+    KERNEL_VECS = 3,  /* the best vecs: more queries, less traffic */
+    KERNEL_LINES = 4  /* the most rows that go over a key together */
+};
 
 struct kernel {
     const char *level; /* "v2", "v3", "v4", "base" */
@@ -79,20 +82,24 @@ struct kernel {
     void (*add)(int vecs, int64_t columns, int64_t n, const void *s,
                 const void *x, int64_t x_row, void *y, int64_t y_row);
 
-    /* --- a line: one query, for as few as decoding has; not the same bits */
+    /* --- lines: the few queries that decoding has; not the same bits as in
+       lanes, but those of a row alone. 1 <= rows <= KERNEL_LINES -------- */
 
-    /* s[j] = scale * k[j] . q;  s has room for n rounded up to lanes.
-       q [d], k [n, d] */
-    void (*line_scores)(int64_t n, int64_t d, const void *q, const void *k,
-                        int64_t k_row, double scale, void *s);
+    /* s[r][j] = scale * k[j] . q[r]; s_row is at least n rounded up to lanes.
+       q [rows, d], k [n, d], s [rows, n] */
+    void (*line_scores)(int rows, int64_t n, int64_t d, const void *q,
+                        const void *k, int64_t k_row, double scale, void *s,
+                        int64_t s_row);
 
-    /* softmax of a line; m, l, alpha are one number each. Writes zeros up to
+    /* softmax of one line; m, l, alpha are one number each. Writes zeros up to
        the next multiple of lanes. */
     void (*line_softmax)(int64_t n, void *s, void *m, void *l, void *alpha);
 
-    /* o[c] = o[c] alpha + sum of p[j] v[j][c].  p [n], v [n, d], o [d] */
-    void (*line_mix)(int64_t n, int64_t d, const void *p, const void *v,
-                     int64_t v_row, const void *alpha, void *o);
+    /* o[r][c] = o[r][c] alpha[r] + sum of p[r][j] v[j][c].
+       p [rows, n], v [n, d], alpha [rows], o [rows, d] */
+    void (*line_mix)(int rows, int64_t n, int64_t d, const void *p,
+                     int64_t p_row, const void *v, int64_t v_row,
+                     const void *alpha, void *o);
 };
 
 /* Chooses the best level of this CPU; called once, before the others. */

@@ -44,6 +44,11 @@ static INLINE vec NAME(load_some)(const real *p, int64_t n)
     return x;
 }
 
+static INLINE vec NAME(load_up_to)(const real *p, int64_t n)
+{
+    return n < LANES ? NAME(load_some)(p, n) : NAME(load)(p);
+}
+
 static INLINE vec NAME(choose)(bits which, vec yes, vec no)
 {
     return (vec)((which & (bits)yes) | (~which & (bits)no));
@@ -404,9 +409,7 @@ static void NAME(gather)(int vecs, int64_t columns, int64_t n, const void *x,
         for (int64_t i = 0; i < vecs * LANES; i += LANES) {
             const real *from = (const real *)x + c * x_row + i;
             NAME(store)((real *)t + c * vecs * LANES + i,
-                        columns - i < LANES
-                            ? NAME(load_some)(from, columns - i)
-                            : NAME(load)(from));
+                        NAME(load_up_to)(from, columns - i));
         }
     }
 }

@@ -41,6 +41,12 @@
 #define ROWS(vecs) ((vecs) == 1 ? 8 : 4)
 #endif
 
+/* Lines: keys that are scored together, keys that are mixed together, and how
+   many keys before they are wanted. */
+#define MOST_KEYS 4
+#define FEW_KEYS 16
+#define AHEAD 8
+
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_line.h - the kernels of a line, one query against many keys: limited
+ * kernel_line.h - the kernels of lines, few queries against many keys: limited
  * by how fast K and V arrive. Included by kernel_levels.c behind kernel_body.h,
- * with the same words. Sums run across lanes here, always in the same order.
+ * with the same words. Sums run across lanes here, always in the same order. A
+ * function called ..._of has rows as a constant where it is inlined.
  */
 
-static INLINE vec NAME(dot)(int64_t d, const real *a, const real *b)
+/* Asks for n rows of x, before they are wanted: some rows further on. What
+   the CPU guesses by itself comes too late where K and V take turns. */
+static INLINE void NAME(ask_for)(int64_t n, int64_t d, const real *x,
+                                 int64_t x_row)
 {
-    vec sum = {0};
-    int64_t c = 0;
+    const uintptr_t line = 64, row = (uintptr_t)x_row * sizeof *x;
+    uintptr_t at = (uintptr_t)x + AHEAD * row;
 
-    for (; c + LANES <= d; c += LANES) {
-        sum += NAME(load)(a + c) * NAME(load)(b + c);
+    for (int64_t j = 0; j < n; j++) {
+        for (uintptr_t c = 0; c < (uintptr_t)d * sizeof *x; c += line) {
+            __builtin_prefetch((const void *)(at + c));
+        }
+        at += row;
     }
-    if (c < d) {
-        sum += NAME(load_some)(a + c, d - c) * NAME(load_some)(b + c, d - c);
-    }
-    return sum;
 }
 
 /* Lane i of the result is the sum of all lanes of x[i]: each round zips the
@@ -35,21 +38,102 @@ static INLINE vec NAME(sums)(vec x[LANES])
     return x[0];
 }
 
-static void NAME(line_scores)(int64_t n, int64_t d, const void *q,
-                              const void *k, int64_t k_row, double scale,
-                              void *s)
+/* sum[i][r] += the terms of k[i] . q[r] in the columns of one vector */
+static INLINE void NAME(dot)(int keys, int rows, int64_t d, int64_t some,
+                             const real *q, const real *k, int64_t k_row,
+                             vec sum[MOST_KEYS][KERNEL_LINES])
 {
-    const real *key = k;
-    real *to = s;
+    vec x[KERNEL_LINES];
 
-    for (int64_t j = 0; j < n; j += LANES) {
-        vec x[LANES];
-
-        for (int i = 0; i < LANES; i++) {
-            x[i] = j + i < n ? NAME(dot)(d, q, key + (j + i) * k_row)
-                             : (vec){0};
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        x[r] = some < LANES ? NAME(load_some)(q + r * d, some)
+                            : NAME(load)(q + r * d);
+    }
+    UNROLL
+    for (int i = 0; i < keys; i++) {
+        vec y = some < LANES ? NAME(load_some)(k + i * k_row, some)
+                             : NAME(load)(k + i * k_row);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            sum[i][r] += x[r] * y;
         }
-        NAME(store)(to + j, NAME(sums)(x) * (real)scale);
+    }
+}
+
+/* to[r][i] = the terms of k[i] . q[r], not yet summed across lanes */
+static INLINE void NAME(dots)(int keys, int rows, int64_t d, const real *q,
+                              const real *k, int64_t k_row, vec *to)
+{
+    vec sum[MOST_KEYS][KERNEL_LINES];
+    int64_t c = 0;
+
+    UNROLL
+    for (int i = 0; i < keys; i++) {
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            sum[i][r] = (vec){0};
+        }
+    }
+    for (; c + LANES <= d; c += LANES) {
+        NAME(dot)(keys, rows, d, LANES, q + c, k + c, k_row, sum);
+    }
+    if (c < d) {
+        NAME(dot)(keys, rows, d, d - c, q + c, k + c, k_row, sum);
+    }
+    UNROLL
+    for (int i = 0; i < keys; i++) {
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            to[r * LANES + i] = sum[i][r];
+        }
+    }
+}
+
+static INLINE void NAME(line_scores_of)(int rows, int64_t n, int64_t d,
+                                        const real *q, const real *k,
+                                        int64_t k_row, real scale, real *s,
+                                        int64_t s_row)
+{
+    for (int64_t j = 0; j < n; j += LANES) {
+        vec x[KERNEL_LINES * LANES];
+        int64_t keys = n - j < LANES ? n - j : LANES, i = 0;
+
+        for (; i + MOST_KEYS <= keys; i += MOST_KEYS) {
+            NAME(ask_for)(MOST_KEYS, d, k + (j + i) * k_row, k_row);
+            NAME(dots)(MOST_KEYS, rows, d, q, k + (j + i) * k_row, k_row,
+                       x + i);
+        }
+        for (; i < keys; i++) {
+            NAME(dots)(1, rows, d, q, k + (j + i) * k_row, k_row, x + i);
+        }
+        for (; i < LANES; i++) {
+            UNROLL
+            for (int r = 0; r < rows; r++) {
+                x[r * LANES + i] = (vec){0};
+            }
+        }
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            NAME(store)(s + r * s_row + j, NAME(sums)(x + r * LANES) * scale);
+        }
+    }
+}
+
+static void NAME(line_scores)(int rows, int64_t n, int64_t d, const void *q,
+                              const void *k, int64_t k_row, double scale,
+                              void *s, int64_t s_row)
+{
+    const real by = (real)scale;
+
+    if (rows == 4) {
+        NAME(line_scores_of)(4, n, d, q, k, k_row, by, s, s_row);
+    } else if (rows == 3) {
+        NAME(line_scores_of)(3, n, d, q, k, k_row, by, s, s_row);
+    } else if (rows == 2) {
+        NAME(line_scores_of)(2, n, d, q, k, k_row, by, s, s_row);
+    } else {
+        NAME(line_scores_of)(1, n, d, q, k, k_row, by, s, s_row);
     }
 }
 
@@ -88,54 +172,79 @@ static void NAME(line_softmax)(int64_t n, void *s, void *m, void *l,
     }
 }
 
-static INLINE void NAME(line_mix_of)(int vecs, int64_t n, const real *p,
+static INLINE void NAME(line_mix_block)(int rows, int vecs, int64_t n,
+                                     int64_t d, const real *p, int64_t p_row,
                                      const real *v, int64_t v_row, real *o)
 {
     vec sum[MOST_ROWS][MOST_VECS];
 
-    NAME(product)(1, vecs, n, p, 0, 1, v, v_row, sum);
+    NAME(product)(rows, vecs, n, p, p_row, 1, v, v_row, sum);
     UNROLL
-    for (int u = 0; u < vecs; u++) {
-        real *at = o + u * LANES;
-        NAME(store)(at, NAME(load)(at) + sum[0][u]);
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int u = 0; u < vecs; u++) {
+            real *at = o + r * d + u * LANES;
+            NAME(store)(at, NAME(load)(at) + sum[r][u]);
+        }
     }
 }
 
-static void NAME(line_mix_few)(int64_t n, int64_t d, const real *p,
-                               const real *v, int64_t v_row, real *o)
+static INLINE void NAME(line_mix_few)(int rows, int64_t n, int64_t d,
+                                      const real *p, int64_t p_row,
+                                      const real *v, int64_t v_row, real *o)
 {
     int64_t c = 0;
 
     for (; c + 4 * LANES <= d; c += 4 * LANES) {
-        NAME(line_mix_of)(4, n, p, v + c, v_row, o + c);
+        NAME(line_mix_block)(rows, 4, n, d, p, p_row, v + c, v_row, o + c);
     }
     for (; c + LANES <= d; c += LANES) {
-        NAME(line_mix_of)(1, n, p, v + c, v_row, o + c);
+        NAME(line_mix_block)(rows, 1, n, d, p, p_row, v + c, v_row, o + c);
     }
     for (; c < d; c++) {
-        real sum = 0;
+        for (int r = 0; r < rows; r++) {
+            real sum = 0;
 
-        for (int64_t j = 0; j < n; j++) {
-            sum += p[j] * v[j * v_row + c];
+            for (int64_t j = 0; j < n; j++) {
+                sum += p[r * p_row + j] * v[j * v_row + c];
+            }
+            o[r * d + c] += sum;
         }
-        o[c] += sum;
     }
 }
 
 /* Few keys at a time, so that V comes in whole rows, one after the other. */
-static void NAME(line_mix)(int64_t n, int64_t d, const void *p, const void *v,
-                           int64_t v_row, const void *alpha, void *o)
+static INLINE void NAME(line_mix_of)(int rows, int64_t n, int64_t d,
+                                      const real *p, int64_t p_row,
+                                      const real *v, int64_t v_row,
+                                      const real *alpha, real *o)
 {
-    const int64_t few = 32;
-    const real shrink = *(const real *)alpha;
-    real *to = o;
-
-    for (int64_t c = 0; c < d; c++) {
-        to[c] *= shrink;
+    for (int r = 0; r < rows; r++) {
+        for (int64_t c = 0; c < d; c++) {
+            o[r * d + c] *= alpha[r];
+        }
     }
-    for (int64_t j = 0; j < n; j += few) {
-        NAME(line_mix_few)(n - j < few ? n - j : few, d, (const real *)p + j,
-                           (const real *)v + j * v_row, v_row, to);
+    for (int64_t j = 0; j < n; j += FEW_KEYS) {
+        int64_t keys = n - j < FEW_KEYS ? n - j : FEW_KEYS;
+
+        NAME(ask_for)(keys, d, v + j * v_row, v_row);
+        NAME(line_mix_few)(rows, keys, d, p + j, p_row, v + j * v_row, v_row,
+                           o);
+    }
+}
+
+static void NAME(line_mix)(int rows, int64_t n, int64_t d, const void *p,
+                           int64_t p_row, const void *v, int64_t v_row,
+                           const void *alpha, void *o)
+{
+    if (rows == 4) {
+        NAME(line_mix_of)(4, n, d, p, p_row, v, v_row, alpha, o);
+    } else if (rows == 3) {
+        NAME(line_mix_of)(3, n, d, p, p_row, v, v_row, alpha, o);
+    } else if (rows == 2) {
+        NAME(line_mix_of)(2, n, d, p, p_row, v, v_row, alpha, o);
+    } else {
+        NAME(line_mix_of)(1, n, d, p, p_row, v, v_row, alpha, o);
     }
 }
 

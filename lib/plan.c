@@ -204,8 +204,21 @@ enum {
     RANGE_KEYS = 8192,   /* of a task, where there are few blocks of rows */
     FEW_BLOCKS = 16,
     FEW_ROWS = 4,        /* lines pay for up to a quarter of a vector's */
+    LINE_COLUMNS = 2048, /* of a tile in lines, which is read only once... */
+    LINE_ELEMENTS = 1 << 18, /* ... and its K or V */
     MOST_WORK = 20000000 /* operations of a tile, half a millisecond */
 };
+
+/* Long tiles: where K and V take turns less, they come faster. */
+static int64_t line_columns(const struct attn_plan *p)
+{
+    int64_t columns = LINE_COLUMNS;
+    while (columns > COLUMNS &&
+           (columns / 2 >= p->n_k ||
+            size_mul(columns, size_max(p->d_k, p->d_v)) > LINE_ELEMENTS))
+        columns /= 2;
+    return columns;
+}
 
 /* Few queries go together with those of the other heads of their group, so
  * that K and V are read once. */
@@ -230,7 +243,7 @@ static void choose_blocks(struct making *m)
         l->lines = 1;
         l->lanes = p->n_q * l->stack;
     }
-    l->columns = COLUMNS;
+    l->columns = l->lines ? line_columns(p) : COLUMNS;
     while (l->columns > 1 &&
            size_mul(l->lanes * l->columns, l->pair_cost) > MOST_WORK)
         l->columns /= 2;
