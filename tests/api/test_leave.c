@@ -125,7 +125,7 @@ START_TEST(half_closed_request_computes_to_its_end)
 
     ck_assert(raw_post(fd, "", huge));
     raw_half_close(fd);
-    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 30), 200);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 50), 200);
     close(fd);
 }
 END_TEST
