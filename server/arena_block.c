@@ -30,6 +30,10 @@
  * few to keep and dear to touch anew, 20 us each. */
 #define KEPT_BYTES ((size_t)4 << 20)
 
+/* To touch so much takes so long that what rests need not be kept warm: it
+ * gives way. */
+#define GIANT_BLOCK ((size_t)64 << 20)
+
 /* From this size on copying takes longer than pages kept warm are worth. */
 #define MOVED_BLOCK ((size_t)16 << 20)
 
@@ -176,14 +180,19 @@ static void cut(unsigned class, int64_t ms, struct resting **list)
     }
 }
 
-/* Empties classes, largest first, until `bytes` more fit the budget. */
+/* Empties classes, largest first, until `bytes` more fit the budget, and for
+ * a giant until as much has been given back as it will touch. */
 static struct resting *make_room(size_t bytes)
 {
     struct resting *list = NULL;
-    unsigned class = CLASSES;
-    while (class-- > 0 && cache.budget > 0 &&
-           !within(bytes + cache.cached, cache.budget))
-        cut(class, INT64_MAX, &list);
+    size_t before = cache.cached;
+    for (unsigned class = CLASSES; class-- > 0;) {
+        bool over = cache.budget > 0 &&
+                    !within(bytes + cache.cached, cache.budget);
+        bool giant = bytes >= GIANT_BLOCK && class_bytes(class) >= HUGE_PAGE;
+        if (over || (giant && before - cache.cached < bytes))
+            cut(class, INT64_MAX, &list);
+    }
     return list;
 }
 

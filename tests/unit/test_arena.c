@@ -212,6 +212,26 @@ START_TEST(used_and_cached_together_stay_within_the_budget)
 }
 END_TEST
 
+START_TEST(what_rests_gives_way_to_a_giant)
+{
+    size_t small, large, giant;
+    void *a = block_take(64 << 10, &small), *b = block_take(8 * MIB, &large);
+    size_t cached = block_cached_bytes();
+    block_give(a, small);
+    block_give(b, large);
+    a = block_take(32 * MIB, &giant);
+    ck_assert_uint_eq(block_cached_bytes(), cached + small + large);
+    block_give(a, giant);
+
+    b = block_take(64 * MIB, &giant);
+    ck_assert_uint_eq(block_cached_bytes(), cached + small);
+    block_give(b, giant);
+    ck_assert_ptr_eq(block_take(64 * MIB, &giant), b);
+    block_give(b, giant);
+    block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
 START_TEST(the_take_that_is_told_to_fail_fails_once)
 {
     size_t got;
@@ -351,6 +371,7 @@ int main(void)
         above_the_budget_is_nothing_below_it_all,
         small_blocks_find_a_sixteenth_above_the_budget,
         used_and_cached_together_stay_within_the_budget,
+        what_rests_gives_way_to_a_giant,
         the_take_that_is_told_to_fail_fails_once,
         no_block_has_two_owners,
         pieces_are_aligned_and_apart,
