@@ -12,7 +12,6 @@
 
 #define ALIGN ((size_t)64)
 #define FIRST_BYTES ((size_t)32 << 10)
-#define NEXT_BYTES ((size_t)128 << 10)
 
 /* Stands at the start of a small block; that of a large one stands in the
  * small block before it, so that large ones keep their size and border. */
@@ -38,7 +37,8 @@ static void chain(struct arena *arena, struct arena_block *block, void *start,
 static bool add_small(struct arena *arena)
 {
     size_t got;
-    char *start = block_take(arena->blocks ? NEXT_BYTES : FIRST_BYTES, &got);
+    char *start = block_take(arena->blocks ? ARENA_BLOCK_BYTES : FIRST_BYTES,
+                             &got);
     if (!start)
         return false;
     chain(arena, (struct arena_block *)(void *)start, start, got);
@@ -72,7 +72,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    if (fits(arena, bytes) || bytes <= FIRST_BYTES / 2)
+    if (fits(arena, bytes) || bytes <= ARENA_SMALL_BYTES)
         return cut_small(arena, bytes);
 
     struct arena_block *block = cut_small(arena, sizeof *block);

@@ -20,6 +20,10 @@
 void *block_take(size_t bytes, size_t *got);
 void block_give(void *block, size_t got);
 
+/* The size of a new block for so many bytes; one that rests may be up to a
+ * quarter larger. */
+size_t block_bytes(size_t bytes);
+
 /* Gives `block` back and puts its first `used` bytes into a larger one; large
  * blocks hand over their pages, which takes no time. */
 void block_move(void *larger, void *block, size_t used, size_t got);
@@ -42,6 +46,9 @@ void block_set_budget(size_t bytes);
  * block_failed() says whether it has come to that. */
 void block_fail_after(int64_t takes);
 bool block_failed(void);
+
+/* Pieces up to this share blocks of ARENA_BLOCK_BYTES. */
+enum { ARENA_SMALL_BYTES = 16 << 10, ARENA_BLOCK_BYTES = 128 << 10 };
 
 struct arena_block;
 

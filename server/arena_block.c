@@ -82,6 +82,12 @@ static unsigned class_of(size_t bytes)
     return class < CLASSES ? class : CLASSES;
 }
 
+size_t block_bytes(size_t bytes)
+{
+    unsigned class = class_of(bytes);
+    return class < CLASSES ? class_bytes(class) : bytes;
+}
+
 /* -------------------------------------------------------- system calls */
 
 static void unmap(struct resting *block)

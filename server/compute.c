@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "encode.h"
 #include "fields.h"
 #include "work.h"
 
@@ -64,21 +65,29 @@ static int lanes_of(const struct request *r)
     return most < work_lanes() ? (int)most : work_lanes();
 }
 
-/* What the plan asks for, as a double: it may be beyond any size_t. */
-static double bytes_wanted(const struct request *r)
+/* A piece of the arena: small ones share blocks. */
+static double piece(size_t bytes)
 {
-    double sum = (double)r->plan.shared_bytes
-        + (double)r->plan.worker_bytes * lanes_of(r);
+    return (double)(bytes > ARENA_SMALL_BYTES ? block_bytes(bytes) : bytes);
+}
 
+/* As a double: what the plan asks for may be beyond any size_t. Two blocks
+ * for what is small are enough, lists and texts of the reply included. */
+double compute_memory(const struct request *r)
+{
+    double sum = 2 * ARENA_BLOCK_BYTES + piece(r->plan.shared_bytes);
+
+    if (r->plan.worker_bytes > 0)
+        sum += (double)block_bytes(r->plan.worker_bytes) * lanes_of(r);
     for (int o = 0; o < ATTN_N_OUT; o++)
-        sum += (double)r->plan.output_bytes[o];
-    return sum;
+        sum += piece(r->plan.output_bytes[o]);
+    return sum + (double)encode_memory(r);
 }
 
 static void check_memory(struct request *r)
 {
     double held = (double)(r->arena.bytes + r->body.capacity);
-    double wanted = bytes_wanted(r);
+    double wanted = compute_memory(r);
 
     if (budget == 0)
         return;

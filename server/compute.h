@@ -12,6 +12,10 @@
 void compute_set_budget(size_t bytes);
 size_t compute_budget(void);
 
+/* What a planned request takes at most beside what it has: outputs,
+ * workspaces, the reply's text. */
+double compute_memory(const struct request *r);
+
 int64_t compute_next(struct request *r);
 bool compute_task(struct request *r, int64_t task, int lane);
 

@@ -197,6 +197,7 @@ const struct form form_json = {
     .media_type = "application/json",
     .decode_next = decode_json_next,
     .decode_task = decode_json_task,
+    .encode_room = encode_json_room,
     .encode_plan = encode_json_plan,
     .encode_bound = encode_json_bound,
     .encode_piece = encode_json_piece,

@@ -22,6 +22,20 @@ double encode_estimate(const struct request *r)
     return sum;
 }
 
+/* Who is not in the queue runs on an I/O thread, and is small. */
+static bool is_whole(const struct request *r, size_t total)
+{
+    return total <= ENCODE_WHOLE_BYTES || !r->work.queued;
+}
+
+size_t encode_memory(const struct request *r)
+{
+    size_t largest, total = r->form_reply->encode_room(r, &largest);
+
+    return is_whole(r, total) ? block_bytes(total)
+                              : ENCODE_WINDOW * block_bytes(largest);
+}
+
 static void out_of_memory(struct request *r)
 {
     fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
@@ -83,7 +97,7 @@ static int64_t begin(struct request *r)
         total += bound;
         largest = bound > largest ? bound : largest;
     }
-    if (total <= ENCODE_WHOLE_BYTES || !r->work.queued)
+    if (is_whole(r, total))
         return begin_whole(r, total);
     return begin_streamed(r, largest);
 }

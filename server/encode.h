@@ -22,7 +22,10 @@
 int64_t encode_next(struct request *r);
 bool encode_task(struct request *r, int64_t task, int lane);
 
-/* Upper bound of the whole reply's bytes, from the plan alone. */
+/* The memory that the reply's text will take at most, from the plan alone. */
+size_t encode_memory(const struct request *r);
+
+/* About how long the reply will be. */
 double encode_estimate(const struct request *r);
 
 #endif

@@ -38,17 +38,12 @@ static size_t number_bytes(const struct encoding *e)
     return 1 + (e->wide ? NUMBER_F64_MAX : NUMBER_F32_MAX);
 }
 
-int64_t encode_json_plan(struct request *r)
+static void lay_out(struct encoding *e, const struct request *r)
 {
-    struct encoding *e = arena_alloc(&r->arena, sizeof *e);
-    if (!e) {
-        fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
-                  "There is no memory for the reply now.");
-        return -1;
-    }
     e->n_members = 0;
     e->units = 0;
     e->wide = r->input.dtype == ATTN_FLOAT64;
+    e->piece_units = PIECE_BYTES / (int64_t)number_bytes(e);
     for (int o = 0; o < ATTN_N_OUT; o++) {
         const struct attn_tensor *shape = &r->plan.output[o];
         if (shape->rank == 0)
@@ -59,9 +54,23 @@ int64_t encode_json_plan(struct request *r)
                              e->units, e->units + (units ? units : 1)};
         e->units = m->end;
     }
-    r->encoding = e;
-    e->piece_units = PIECE_BYTES / (int64_t)number_bytes(e);
+}
+
+static int64_t pieces(const struct encoding *e)
+{
     return e->units == 0 ? 1 : (e->units - 1) / e->piece_units + 1;
+}
+
+int64_t encode_json_plan(struct request *r)
+{
+    r->encoding = arena_alloc(&r->arena, sizeof *r->encoding);
+    if (!r->encoding) {
+        fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
+                  "There is no memory for the reply now.");
+        return -1;
+    }
+    lay_out(r->encoding, r);
+    return pieces(r->encoding);
 }
 
 /* ---------------------------------------------------------------- bounds */
@@ -96,9 +105,8 @@ static bool clip(const struct member *m, int64_t *from, int64_t *to)
     return *from < *to;
 }
 
-size_t encode_json_bound(const struct request *r, int64_t k)
+static size_t bound(const struct encoding *e, int64_t k, int n_warnings)
 {
-    const struct encoding *e = r->encoding;
     int64_t from, to;
     size_t bytes = 2;
 
@@ -112,8 +120,28 @@ size_t encode_json_bound(const struct request *r, int64_t k)
     }
     if (to == e->units)
         bytes += STATS_BYTES +
-                 (size_t)r->n_warnings * (6 * FAULT_DETAIL_MAX + 3) + 16;
+                 (size_t)n_warnings * (6 * FAULT_DETAIL_MAX + 3) + 16;
     return bytes;
+}
+
+size_t encode_json_bound(const struct request *r, int64_t k)
+{
+    return bound(r->encoding, k, r->n_warnings);
+}
+
+size_t encode_json_room(const struct request *r, size_t *largest)
+{
+    struct encoding e;
+    size_t sum = 0;
+
+    lay_out(&e, r);
+    *largest = 0;
+    for (int64_t k = 0; k < pieces(&e); k++) {
+        size_t bytes = bound(&e, k, REQUEST_WARNINGS_MAX);
+        sum += bytes;
+        *largest = bytes > *largest ? bytes : *largest;
+    }
+    return sum;
 }
 
 /* --------------------------------------------------------------- tensors */

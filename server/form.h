@@ -28,6 +28,9 @@ struct form {
     int64_t (*decode_next)(struct request *r);
     /* one task, 2 ms at most; false: it goes on with the next call */
     bool (*decode_task)(struct request *r, int64_t task);
+    /* upper bound of the bytes of all pieces, and of the largest of them; of
+     * a plan, before there is anything to encode */
+    size_t (*encode_room)(const struct request *r, size_t *largest);
     /* how many pieces, or -1 with r->fault set */
     int64_t (*encode_plan)(struct request *r);
     /* upper bound of the bytes of piece k */
