@@ -43,6 +43,7 @@
 static struct {
     struct MHD_Daemon *daemon, *admin;
     int fd, admin_fd;
+    bool handed_over;
     char url[128], admin_url[128];
     int64_t limit;              /* connections; above it only probes */
     atomic_llong in_flight, requests;
@@ -346,7 +347,8 @@ int listen_open(char *error, size_t size)
     int status = 0;
 
     door.fd = notify_socket();
-    if (door.fd < 0)
+    door.handed_over = door.fd >= 0;
+    if (!door.handed_over)
         status = socket_listen(config.host, (int)config.port, &door.fd, error,
                                size);
     if (status == 0)
@@ -438,19 +440,25 @@ int listen_start(char *error, size_t size)
 }
 
 /* Those whom the kernel has greeted already are let in before the door is
- * shut: a closed listening socket would reset them. */
+ * shut: a closed listening socket would reset them. MHD_quiesce_daemon() may
+ * abort, when it and the library's threads take the socket out of the same
+ * epoll set; so the library keeps its number. But a socket that was handed
+ * over stays open, and who waits there is for the next daemon. */
 void listen_quiesce(void)
 {
     struct sockaddr_storage peer;
+    int64_t room = door.limit - guest_count();
     int fd;
 
-    MHD_quiesce_daemon(door.daemon);
+    if (door.handed_over) {
+        MHD_quiesce_daemon(door.daemon);
+        return;
+    }
     socket_refuse_more(door.fd);
-    while ((fd = socket_accept(door.fd, &peer)) >= 0)
+    while (room-- > 0 && (fd = socket_accept(door.fd, &peer)) >= 0)
         MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
                            sizeof peer);
-    close(door.fd);
-    door.fd = -1;
+    socket_retire(door.fd);
 }
 
 void listen_stop(void)

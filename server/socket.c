@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -122,6 +124,16 @@ int socket_accept(int fd, struct sockaddr_storage *peer)
 
     return accept4(fd, (struct sockaddr *)peer, &length,
                    SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+void socket_retire(int fd)
+{
+    int nothing = eventfd(0, EFD_CLOEXEC);
+
+    if (nothing < 0)
+        return;     /* and who asks for a connection gets no answer */
+    dup3(nothing, fd, O_CLOEXEC);
+    close(nothing);
 }
 
 int64_t socket_raise_descriptors(void)

@@ -29,6 +29,10 @@ void socket_refuse_more(int fd);
 /* One connection that waits, not blocking; below 0: none. */
 int socket_accept(int fd, struct sockaddr_storage *peer);
 
+/* Closes what fd stands for, and lets it stand for something that is never
+ * ready, so that nothing else can get its number yet. */
+void socket_retire(int fd);
+
 /* Tells the peer now what has come, not in 40 ms. By Nagle's rule one that
  * wrote its headers alone waits for that before it sends the body. */
 void socket_acknowledge(int fd);
