@@ -12,6 +12,7 @@ B ?= build
 PORT ?= 8080
 PREFIX ?= /usr/local
 PKG_CONFIG ?= pkg-config
+HOST_PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -29,7 +30,8 @@ VERSION := $(shell sed -n 's/.*ATTN_VERSION "\(.*\)".*/\1/p' lib/attention.h)
 compiler := $(filter-out gcc cc,$(notdir $(firstword $(CC))))
 variant := $(or $(subst $(,),-,$(SAN)),plain)$(addprefix -,$(compiler))
 O := $(B)/$(variant)
-run := tests/run.sh $(if $(SAN),--sanitizer $(SAN)) $(O)
+run := $(if $(EMULATOR),EMULATOR='$(EMULATOR)') tests/run.sh \
+	$(if $(SAN),--sanitizer $(SAN)) $(O)
 
 # A source called *_levels.c is compiled once for each CPU level.
 ifneq (,$(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)))
@@ -149,12 +151,13 @@ $(B)/yaml_to_json: tools/yaml_to_json.c
 	$(call say,CC,$<)
 	$(make_dir)
 	$(Q)$(HOST_CC) -std=c11 -O2 $(warnings) $< -o $@ \
-		$(shell $(PKG_CONFIG) --cflags --libs $(tool_packages))
+		$(shell $(HOST_PKG_CONFIG) --cflags --libs $(tool_packages))
 
 # Written anew only when a flag changed; everything depends on it.
 $(O)/settings: FORCE
 	$(make_dir)
-	@$(PKG_CONFIG) --print-errors --exists $(packages) $(tool_packages) || { \
+	@$(PKG_CONFIG) --print-errors --exists $(packages) && \
+	$(HOST_PKG_CONFIG) --print-errors --exists $(tool_packages) || { \
 	echo 'Needed: $(build_packages) (make setup gets them)'; exit 1; }
 	@echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' | cmp -s - $@ || \
 	echo '$(CC) $(flags) $(LDFLAGS) $(embedded)' > $@
@@ -186,6 +189,8 @@ test-exhaustive: $(number) $(number)_round ## every float32, 2^26 doubles
 	seq -f %g/$(cores) $(cores) | xargs -P $(cores) -I{} \
 	env EXHAUSTIVE={} $(number)_round
 
+build-unit: $(unit)
+
 check-unit: $(unit) ## build and run the unit tests alone
 	@$(run) $(unit)
 
@@ -198,6 +203,7 @@ check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	$(remake) check-metrics
 	$(remake) CC=clang WERROR=1 all check-unit
 	$(remake) SAN=address,undefined check-unit
+	$(remake) arm64
 	$(remake) unit-check
 	$(remake) proxy-test
 	$(remake) image-test
@@ -210,6 +216,27 @@ lint: ## layers, style, shell scripts, openapi.yaml
 
 openapi: all ## validate requests and replies, with a client made from it
 	tests/openapi/run.sh $(O)/attentiond $(B)/openapi
+
+# Nothing of arm64 is installed here: its packages are unpacked into a directory.
+cross := aarch64-linux-gnu
+arm64_root := $(abspath $(B))/arm64
+arm64_blas := /usr/lib/$(cross)/openblas-pthread
+arm64_pc := $(arm64_root)/usr/lib/$(cross)/pkgconfig
+arm64_pc := $(arm64_pc):$(arm64_root)$(arm64_blas)/pkgconfig
+arm64_make = $(remake) WERROR=1 CC='$(cross)-gcc --sysroot=$(arm64_root)' \
+	AR=$(cross)-ar PKG_CONFIG='env PKG_CONFIG_LIBDIR=$(arm64_pc) \
+	PKG_CONFIG_SYSROOT_DIR=$(arm64_root) pkg-config'
+arm64_emulator := qemu-aarch64 -L $(arm64_root) \
+	-E LD_LIBRARY_PATH=$(arm64_blas)
+arm64: ## build for arm64: library, daemon, unit tests
+	@tests/support/setup.sh $(build_packages) gcc-$(cross) libc6-dev-arm64-cross
+	@tools/sysroot.sh $(arm64_root) arm64 libc6-dev check \
+	$(filter lib%-dev zlib%,$(build_packages) $(test_packages))
+	$(arm64_make) all build-unit
+
+arm64-test: arm64 ## run its unit tests under qemu-user: takes long
+	@tests/support/setup.sh qemu-user
+	$(arm64_make) check-unit EMULATOR='$(arm64_emulator)'
 
 check-metrics: all ## hold /metrics against Prometheus' own checker
 	tests/lint/metrics.sh $(O)/attentiond

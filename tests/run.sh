@@ -5,7 +5,7 @@
 # the summary line of each; all that a program said only if it failed. A
 # program fails the run if it is missing, crashes, checks nothing, fails a
 # check, or if a sanitizer had something to report in it or in a daemon that it
-# started.
+# started. EMULATOR, if set, is the command that runs programs of another CPU.
 set -u
 
 sanitizer=
@@ -35,6 +35,8 @@ thread) export TSAN_OPTIONS="$options" CK_FORK=no ;;
 *) export ASAN_OPTIONS="$options" UBSAN_OPTIONS="$options:print_stacktrace=1" ;;
 esac
 [ -z "$sanitizer" ] || export CK_TIMEOUT_MULTIPLIER=10
+emulator=${EMULATOR:-}
+[ -z "$emulator" ] || export CK_TIMEOUT_MULTIPLIER=100
 
 summary='^[0-9]*%: Checks: [0-9]*, Failures: [0-9]*, Errors: [0-9]*$'
 passed='^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0$'
@@ -42,7 +44,8 @@ log=$build/test.log
 failed=
 for program; do
     echo "TEST  ${program##*/tests/}"
-    timeout --foreground -k 10 900 "$program" >"$log" 2>&1 </dev/null
+    # shellcheck disable=SC2086
+    timeout --foreground -k 10 900 $emulator "$program" >"$log" 2>&1 </dev/null
     status=$?
     grep "$summary" "$log"
     imperfect=$(grep "$summary" "$log" | grep -cv "$passed")
