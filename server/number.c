@@ -17,6 +17,8 @@ static const struct level {
     {"plain", number_read_f32_plain, number_read_f64_plain,
      number_write_f32_plain, number_write_f64_plain},
 #if defined(__x86_64__)
+    {"avx2", number_read_f32_avx2, number_read_f64_avx2,
+     number_write_f32_plain, number_write_f64_plain},
     {"avx512", number_read_f32_avx512, number_read_f64_avx512,
      number_write_f32_avx512, number_write_f64_avx512},
 #endif
@@ -34,6 +36,9 @@ size_t number_levels(void)
         __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2"))
+        return 3;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         return 2;
 #endif
     return 1;

@@ -12,8 +12,10 @@ typedef size_t number_read_f64(const char *p, const char *end, double *out,
 typedef size_t number_write_f32s(char *out, const float *values, size_t n);
 typedef size_t number_write_f64s(char *out, const double *values, size_t n);
 
-number_read_f32 number_read_f32_plain, number_read_f32_avx512;
-number_read_f64 number_read_f64_plain, number_read_f64_avx512;
+number_read_f32 number_read_f32_plain, number_read_f32_avx2,
+    number_read_f32_avx512;
+number_read_f64 number_read_f64_plain, number_read_f64_avx2,
+    number_read_f64_avx512;
 number_write_f32s number_write_f32_plain, number_write_f32_avx512;
 number_write_f64s number_write_f64_plain, number_write_f64_avx512;
 

@@ -123,8 +123,8 @@ START_TEST(request_holds_no_more_than_was_planned)
     static const char *const options[] = {
         "\"return\":[\"output\"]", "", "\"dtype\":\"float64\"",
         "\"return\":[\"A\",\"A_mean\",\"S\",\"stats\",\"lse\"]",
-        "\"return\":[\"lse\",\"present_K\"],\"past_K\":[[1,2,3,4]],"
-        "\"past_V\":[[1,2,3,4]]",
+        ("\"return\":[\"lse\",\"present_K\"],\"past_K\":[[1,2,3,4]],"
+         "\"past_V\":[[1,2,3,4]]"),
     };
     static const int64_t sizes[] = {1, 30, 100, 700, 2000, 20000};
 
