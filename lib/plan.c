@@ -203,7 +203,7 @@ enum {
     COLUMNS = 128,       /* of a tile: with its S it fits the first cache */
     RANGE_KEYS = 8192,   /* of a task, where there are few blocks of rows */
     FEW_BLOCKS = 16,
-    EVEN_FROM = 24,      /* vectors in an even number of blocks, for two cores */
+    EVEN_FROM = 24,      /* vectors in an even number of blocks: two cores */
     FEW_ROWS = 4,        /* lines pay for up to a quarter of a vector's */
     LINE_COLUMNS = 2048, /* of a tile in lines, which is read only once... */
     LINE_ELEMENTS = 1 << 18, /* ... and its K or V */
