@@ -70,18 +70,21 @@ static void special_f64(void *data, int64_t at, double value)
     ((double *)data)[at] = value;
 }
 
+/* One that is none refuses the whole run. */
 static size_t run_integer(const char *p, const char *end, void *data,
                           int64_t at, size_t max, const char **next)
 {
-    double value;
-    *next = p;
-    p = syntax_after_space(p, end);
-    if (max == 0 || number_read(p, end, &value, &p) != NUMBER_OK ||
-        value != trunc(value) || fabs(value) > FIELD_INTEGER_MAX)
-        return 0;
-    ((int64_t *)data)[at] = (int64_t)value;
-    *next = p;
-    return 1;
+    double values[64];
+    int64_t *out = (int64_t *)data + at;
+    size_t n = number_read_row_f64(p, end, values, max < 64 ? max : 64, next);
+
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] != trunc(values[i]) ||
+            fabs(values[i]) > FIELD_INTEGER_MAX)
+            return 0;
+        out[i] = (int64_t)values[i];
+    }
+    return n;
 }
 
 /* Length of the true or false at p, or 0. By arithmetic: in a mask nobody can
