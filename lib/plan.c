@@ -203,7 +203,6 @@ enum {
     COLUMNS = 128,       /* of a tile: with its S it fits the first cache */
     RANGE_KEYS = 8192,   /* of a task, where there are few blocks of rows */
     FEW_BLOCKS = 16,
-    EVEN_FROM = 24,      /* vectors in an even number of blocks: two cores */
     FEW_ROWS = 4,        /* lines pay for up to a quarter of a vector's */
     LINE_COLUMNS = 2048, /* of a tile in lines, which is read only once... */
     LINE_ELEMENTS = 1 << 18, /* ... and its K or V */
@@ -239,8 +238,6 @@ static void choose_blocks(struct making *m)
     }
     l->vectors = size_ceil(p->n_q * l->stack, lanes);
     l->row_blocks = size_ceil(l->vectors, vecs);
-    if (l->groups * l->row_blocks % 2 && l->vectors >= EVEN_FROM)
-        l->row_blocks++;
     l->lanes = size_min(l->lanes, l->vectors * lanes);
     if (p->n_q * l->stack <= size_max(lanes / FEW_ROWS, 1)) {
         l->lines = 1;
