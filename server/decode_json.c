@@ -139,29 +139,35 @@ static enum stage behind(struct request *r)
     }
 }
 
-static enum walk slice(struct decoding *d)
+static enum walk read_range(const struct request *r, int64_t task)
 {
-    switch (d->stage) {
-    case SCAN: return members_scan(&d->members);
-    case CHECK: return members_check(&d->members);
-    default: return members_explain(&d->members);
+    const struct members *m = &r->decoding->members;
+    const struct nested_range *range = &m->ranges[task];
+
+    return nested_read(&m->tensor[range->tensor], range, r->input.dtype,
+                       r->input.tensor[range->tensor].data)
+         ? WALK_DONE : WALK_REFUSED;
+}
+
+static enum walk slice(const struct request *r, int64_t task)
+{
+    struct members *m = &r->decoding->members;
+
+    switch (r->decoding->stage) {
+    case SCAN: return members_scan(m);
+    case READ: return read_range(r, task);
+    case CHECK: return members_check(m);
+    default: return members_explain(m);
     }
 }
 
 static bool decode_json_task(struct request *r, int64_t task)
 {
-    struct decoding *d = r->decoding;
-    const struct nested_range *range = &d->members.ranges[task];
-    enum walk walk;
+    enum walk walk = slice(r, task);
 
-    if (d->stage == READ)
-        walk = nested_read(&d->members.tensor[range->tensor], range,
-                           r->input.dtype, r->input.tensor[range->tensor].data)
-             ? WALK_DONE : WALK_REFUSED;
-    else
-        walk = slice(d);
     if (walk == WALK_REFUSED)
-        atomic_store_explicit(&d->refused, true, memory_order_relaxed);
+        atomic_store_explicit(&r->decoding->refused, true,
+                              memory_order_relaxed);
     return walk != WALK_MORE;
 }
 
