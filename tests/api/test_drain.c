@@ -262,7 +262,8 @@ START_TEST(twenty_clients_in_a_loop_see_no_short_reply)
             pthread_create(&thread[i], NULL, i % 2 ? loop : loop_kept,
                            i % 4 < 2 ? body : CALL_EXAMPLE);
         daemon_rest(0.3);
-        while (atomic_load(&whole_replies) <= 40)
+        while (atomic_load(&whole_replies) <= 40
+               && atomic_load(&short_replies) == 0)
             daemon_rest(0.01);
         kill(d.pid, SIGTERM);
         for (int i = 0; i < 20; i++)
