@@ -11,15 +11,26 @@
 #include <string.h>
 #include <strings.h>
 
+#include "daemon.h"
+
+/* A power of two, so that a long text is seldom copied. */
+static size_t room_of(size_t length)
+{
+    size_t room = 4096;
+
+    while (room <= length)
+        room *= 2;
+    return room;
+}
+
 static size_t keep(char **text, size_t *length, const char *data, size_t n)
 {
-    char *more = realloc(*text, *length + n + 1);
-
-    ck_assert_ptr_nonnull(more);
-    memcpy(more + *length, data, n);
+    if (*text == NULL || room_of(*length + n) > room_of(*length))
+        *text = realloc(*text, room_of(*length + n));
+    ck_assert_ptr_nonnull(*text);
+    memcpy(*text + *length, data, n);
     *length += n;
-    more[*length] = '\0';
-    *text = more;
+    (*text)[*length] = '\0';
     return n;
 }
 
@@ -74,7 +85,8 @@ void http_request(int port, const char *method, const char *path,
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, reply);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, 60L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT,
+                     (long)(60.0 * daemon_slack()));
     reply->curl = (int)curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(curl, CURLINFO_TOTAL_TIME, &reply->seconds);
