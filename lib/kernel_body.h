@@ -417,20 +417,19 @@ static void NAME(gather)(int vecs, int64_t columns, int64_t n, const void *x,
 static void NAME(add)(int vecs, int64_t columns, int64_t n, const void *s,
                       const void *x, int64_t x_row, void *y, int64_t y_row)
 {
-    static const real none[MOST_VECS * LANES];
-    const real *from = x ? x : none;
-
     for (int64_t j = 0; j < n; j++) {
         for (int64_t i = 0; i < columns; i += LANES) {
+            const real *more = x ? (const real *)x + j * x_row + i : NULL;
             real *to = (real *)y + j * y_row + i;
             vec sum = NAME(load)((const real *)s + j * vecs * LANES + i);
 
+            if (more) {
+                sum += NAME(load_up_to)(more, columns - i);
+            }
             if (columns - i < LANES) {
-                size_t some = (size_t)(columns - i) * sizeof *to;
-                sum += NAME(load_some)(from + j * x_row + i, columns - i);
-                memcpy(to, &sum, some);
+                memcpy(to, &sum, (size_t)(columns - i) * sizeof *to);
             } else {
-                NAME(store)(to, sum + NAME(load)(from + j * x_row + i));
+                NAME(store)(to, sum);
             }
         }
     }

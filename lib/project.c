@@ -7,15 +7,21 @@
  * or W [columns, depth] where weights are stored as "out_in". A task makes
  * one tile of Y; it may stop between two slices of the depth. A panel of W,
  * as wide as a tile of queries, is laid together once a task; then rows of X
- * go by it as keys do. So the bits of a row do not depend on n at all.
+ * go by it as keys do. So the bits of a row do not depend on n, but for an n
+ * of a few: that goes over W as the queries of decoding go over keys.
  */
 #include "project.h"
+
+#include <string.h>
 
 #include "kernel.h"
 #include "real.h"
 #include "size.h"
 
-enum { CHUNK = 64 }; /* rows whose sums stay in the first cache */
+enum {
+    CHUNK = 64,        /* rows whose sums stay in the first cache */
+    LINE_COLUMNS = 512 /* of a tile of few rows, for which W is not packed */
+};
 
 struct layer {
     const char *x;
@@ -32,31 +38,45 @@ struct slab {
     int64_t column, columns;
     int64_t depth, slice;   /* where the slice begins, and how deep it is */
     int vecs;
-    char *panel;            /* [slice, W] of the weight */
-    char *sums;             /* [CHUNK, W] of X W */
+    char *panel;            /* [slice, W] of the weight; lines: X's rows */
+    char *sums;             /* [CHUNK, W] of X W; lines: a row each */
 };
 
-static int64_t most_columns(enum attn_dtype dtype)
+static bool by_lines(int64_t n)
 {
-    return KERNEL_VECS * attn_kernel(dtype)->lanes;
+    return n <= KERNEL_LINES;
+}
+
+static int64_t most_columns(enum attn_dtype dtype, int64_t n)
+{
+    return by_lines(n) ? LINE_COLUMNS
+                       : KERNEL_VECS * attn_kernel(dtype)->lanes;
 }
 
 int64_t project_tiles(enum attn_dtype dtype, int64_t n, int64_t columns)
 {
     return size_ceil(n, PROJECT_ROWS) *
-           size_ceil(columns, most_columns(dtype));
+           size_ceil(columns, most_columns(dtype, n));
+}
+
+/* Of the panel; it holds X, and there are sums behind it, in lines as well. */
+static int64_t panel_elements(enum attn_dtype dtype)
+{
+    return PROJECT_DEPTH * size_max(most_columns(dtype, PROJECT_ROWS),
+                                    KERNEL_LINES);
 }
 
 int64_t project_bytes(enum attn_dtype dtype)
 {
-    return (PROJECT_DEPTH + CHUNK) * most_columns(dtype) *
-           (int64_t)attn_dtype_bytes(dtype);
+    int64_t sums = size_max(CHUNK * most_columns(dtype, PROJECT_ROWS),
+                            KERNEL_LINES * LINE_COLUMNS);
+    return (panel_elements(dtype) + sums) * (int64_t)attn_dtype_bytes(dtype);
 }
 
 static struct slab open_slab(const struct layer *layer, enum attn_dtype dtype,
                              int64_t tile, int64_t step, char *workspace)
 {
-    int64_t most = most_columns(dtype);
+    int64_t most = most_columns(dtype, layer->n);
     int64_t across = size_ceil(layer->columns, most);
     struct slab t = {
         .kernel = attn_kernel(dtype),
@@ -70,48 +90,78 @@ static struct slab open_slab(const struct layer *layer, enum attn_dtype dtype,
     t.columns = size_min(most, layer->columns - t.column);
     t.slice = size_min(PROJECT_DEPTH, layer->depth - t.depth);
     t.vecs = (int)size_ceil(t.columns, t.kernel->lanes);
-    t.sums = t.panel + PROJECT_DEPTH * most * t.size;
+    t.sums = t.panel + panel_elements(dtype) * t.size;
     return t;
 }
 
-/* panel[c][i] = W[depth + c][column + i], or W[column + i][depth + c] */
-static void fill_panel(const struct attn_call *call,
-                       const struct layer *layer, const struct slab *t)
+/* W[depth][column], stored as [columns, depth] or as [depth, columns] */
+static const void *weight_of(const struct attn_call *call,
+                             const struct layer *layer, const struct slab *t)
 {
-    const char *w = call->in->tensor[layer->weight].data;
-    if (call->in->weights_out_in)
-        t->kernel->columns(t->vecs, t->columns, t->slice,
-                           real_at(w, t->column * layer->depth + t->depth,
-                                   t->size),
-                           layer->depth, t->panel);
-    else
-        t->kernel->gather(t->vecs, t->columns, t->slice,
-                          real_at(w, t->depth * layer->columns + t->column,
-                                  t->size),
-                          layer->columns, t->panel);
+    return real_at(call->in->tensor[layer->weight].data,
+                   call->in->weights_out_in
+                       ? t->column * layer->depth + t->depth
+                       : t->depth * layer->columns + t->column,
+                   t->size);
 }
 
-/* Y = X panel + bias in the first slice, Y = X panel + Y in the later ones */
-static void multiply(const struct attn_call *call, const struct layer *layer,
-                     int64_t b, const struct slab *t)
+static const void *x_of(const struct layer *layer, const struct slab *t,
+                        int64_t row)
 {
-    const void *bias = call->in->tensor[layer->bias].data;
+    return real_at(layer->x, row * layer->depth + t->depth, t->size);
+}
+
+/* Y = sums + bias in the first slice, Y = sums + Y in the later ones */
+static void finish(const struct attn_call *call, const struct layer *layer,
+                   const struct slab *t, int64_t row, int64_t rows,
+                   const void *sums)
+{
+    void *y = real_at(layer->y, row * layer->columns + t->column, t->size);
+    const void *bias = real_at(call->in->tensor[layer->bias].data, t->column,
+                               t->size);
+    t->kernel->add(t->vecs, t->columns, rows, sums, t->depth ? y : bias,
+                   t->depth ? layer->columns : 0, y, layer->columns);
+}
+
+/* A panel of W: panel[c][i] = W[depth + c][column + i], then rows by it */
+static void multiply(const struct attn_call *call, const struct layer *layer,
+                     const struct slab *t, int64_t row)
+{
+    const void *w = weight_of(call, layer, t);
+    if (call->in->weights_out_in)
+        t->kernel->columns(t->vecs, t->columns, t->slice, w, layer->depth,
+                           t->panel);
+    else
+        t->kernel->gather(t->vecs, t->columns, t->slice, w, layer->columns,
+                          t->panel);
     for (int64_t i = 0; i < t->rows; i += CHUNK) {
         int64_t rows = size_min(CHUNK, t->rows - i);
-        int64_t row = b * layer->n + t->row + i;
-        void *y = real_at(layer->y, row * layer->columns + t->column, t->size);
         t->kernel->scores(t->vecs, rows, t->slice, t->panel,
-                          real_at(layer->x, row * layer->depth + t->depth,
-                                  t->size),
-                          layer->depth, 1, t->sums);
-        if (t->depth)
-            t->kernel->add(t->vecs, t->columns, rows, t->sums, y,
-                           layer->columns, y, layer->columns);
-        else
-            t->kernel->add(t->vecs, t->columns, rows, t->sums,
-                           real_at(bias, t->column, t->size), 0, y,
-                           layer->columns);
+                          x_of(layer, t, row + i), layer->depth, 1, t->sums);
+        finish(call, layer, t, row + i, rows, t->sums);
     }
+}
+
+/* Few rows together over W, where it lies */
+static void multiply_lines(const struct attn_call *call,
+                           const struct layer *layer, const struct slab *t,
+                           int64_t row)
+{
+    static const double none[KERNEL_LINES];
+    const void *w = weight_of(call, layer, t);
+    int64_t apart = call->in->weights_out_in ? LINE_COLUMNS : t->columns;
+    memset(t->sums, 0, (size_t)(t->rows * apart * t->size));
+    for (int64_t r = 0; r < t->rows && t->slice; r++)
+        memcpy(t->panel + r * t->slice * t->size, x_of(layer, t, row + r),
+               (size_t)(t->slice * t->size));
+    if (call->in->weights_out_in)
+        t->kernel->line_scores((int)t->rows, t->columns, t->slice, t->panel,
+                               w, layer->depth, 1, t->sums, apart);
+    else
+        t->kernel->line_mix((int)t->rows, t->slice, t->columns, t->panel,
+                            t->slice, w, layer->columns, none, t->sums);
+    for (int64_t r = 0; r < t->rows; r++)
+        finish(call, layer, t, row + r, 1, t->sums + r * apart * t->size);
 }
 
 /* One slice of tile `tile` of item b; true when it was the last. */
@@ -121,8 +171,10 @@ static bool run_layer(const struct attn_call *call, const struct layer *layer,
 {
     struct slab t = open_slab(layer, call->in->dtype, tile, *resume,
                               workspace);
-    fill_panel(call, layer, &t);
-    multiply(call, layer, b, &t);
+    if (by_lines(layer->n))
+        multiply_lines(call, layer, &t, b * layer->n + t.row);
+    else
+        multiply(call, layer, &t, b * layer->n + t.row);
     ++*resume;
     return t.depth + t.slice >= layer->depth;
 }

@@ -8,8 +8,8 @@
 #include "plan.h"
 
 /* Tiles of this many rows, counted from the item's first, and as many columns
- * as the kernels take at once; the depth is cut in slices that are added in
- * order. A slice of a tile is some 0.1 ms. */
+ * as the kernels take at once (few rows: more); the depth is cut in slices that
+ * are added in order. A slice of a tile is some 0.1 ms. */
 enum { PROJECT_ROWS = 256, PROJECT_DEPTH = 512 };
 
 /* Tiles of a product [n, columns], and the workspace of one. */
