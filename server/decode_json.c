@@ -32,8 +32,10 @@ struct decoding {
 
 static bool begin(struct request *r)
 {
+    static char nothing[1];
     struct decoding *d = arena_alloc(&r->arena, sizeof *d);
-    char *text = r->body.data, *end = text + r->body.length;
+    char *text = r->body.length > 0 ? r->body.data : nothing;
+    char *end = text + r->body.length;
 
     r->decoding = d;
     if (!d) {
