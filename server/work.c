@@ -54,7 +54,7 @@ void work_stop_request(struct request *r, enum problem problem)
 /* Estimate of the time that is left, once the plan is known. */
 static double remaining_us(const struct request *r)
 {
-    const double operations_a_us = 8000.0, bytes_a_us = 300.0;
+    const double operations_a_us = 20000.0, bytes_a_us = 700.0;
 
     return r->plan.work / operations_a_us
         + encode_estimate(r) / bytes_a_us;

@@ -182,19 +182,20 @@ END_TEST
 
 /* ---------------------------------------------------------- those who leave */
 
-/* One worker has sixty requests before this one, a task of each. */
+/* One worker has a hundred requests before this one, a task of each. */
 START_TEST(reset_in_the_queue_is_counted_and_gives_memory_back)
 {
-    char *body = call_json(4000, 2, "\"return\":[\"lse\"],\"softcap\":5");
-    int fd[60], last;
+    enum { OTHERS = 100 };
+    char *body = call_slow();
+    int fd[OTHERS], last;
 
     start(NULL, NULL);
     double before = metric(d.port, HELD);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < OTHERS; i++) {
         fd[i] = raw_open(d.port);
         ck_assert(raw_post(fd[i], "", body));
     }
-    ck_assert(metric_reaches(d.port, DEPTH, 40, 10));
+    ck_assert(metric_reaches(d.port, DEPTH, OTHERS - 10, 20));
     for (int i = 0; i < 20; i++) {
         if (metric(d.port, CANCELLED("gone_in_queue")) > 0)
             break;
@@ -205,7 +206,7 @@ START_TEST(reset_in_the_queue_is_counted_and_gives_memory_back)
         daemon_rest(0.05);
     }
     ck_assert_double_gt(metric(d.port, CANCELLED("gone_in_queue")), 0);
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < OTHERS; i++)
         raw_reset(fd[i]);
     ck_assert(held_falls_to(before));
     ck_assert_double_eq(metric(d.port, DEPTH), 0);

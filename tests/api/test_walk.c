@@ -197,7 +197,7 @@ END_TEST
 
 START_TEST(server_timing_names_the_steps)
 {
-    char *big = call_json(200, 16, "\"return\":[\"lse\"]"), value[256];
+    char *big = call_json(300, 32, "\"return\":[\"lse\"]"), value[256];
     struct http_reply r = http_post(d.port, big);
     static const char *const steps[] = { "receive;dur=", "queue;dur=",
         "decode;dur=", "compute;dur=", "encode;dur=" };
