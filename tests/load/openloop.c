@@ -8,9 +8,11 @@
  * requests; speaks HTTP through libcurl's multi interface.
  *
  *     openloop --url URL --rate 200 --seconds 10 [--body FILE] [--open 1000]
- *              [--timeout 10] [--fresh] [--csv]
+ *              [--timeout 10] [--warm-up 0] [--fresh] [--csv]
  *
- * Prints one summary; status 0 if every request got a 2xx, else 1.
+ * Latencies are those of the requests that were due after the warm-up, in
+ * which connections are made. Prints one summary; status 0 if every request
+ * got a 2xx, else 1.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -30,6 +32,7 @@ struct options {
     double rate;            /* requests a second */
     double seconds;
     double timeout_s;       /* from when the request was due */
+    double warm_up_s;
     long open_most;         /* requests under way at the same time */
     bool fresh;             /* a new connection for each request */
     bool csv;
@@ -51,8 +54,8 @@ struct load {
     struct call *free;
     double start_s;
     long total, sent, done;
-    double *latency_ms;     /* of those with a 2xx; ok of them */
-    long ok;
+    double *latency_ms;     /* of those with a 2xx after the warm-up */
+    long latencies, ok;
     long status_class[6];   /* 0: no reply at all */
     long late;              /* not sent in time: all calls were under way */
     double received_bytes;
@@ -79,7 +82,8 @@ static double now_s(void)
 static int usage(void)
 {
     fputs("openloop --url URL [--rate N] [--seconds S] [--body FILE]\n"
-          "         [--open N] [--timeout S] [--fresh] [--csv]\n", stderr);
+          "         [--open N] [--timeout S] [--warm-up S] [--fresh] [--csv]\n",
+          stderr);
     return 2;
 }
 
@@ -91,6 +95,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         { "rate", required_argument, NULL, 'r' },
         { "seconds", required_argument, NULL, 's' },
         { "timeout", required_argument, NULL, 't' },
+        { "warm-up", required_argument, NULL, 'w' },
         { "open", required_argument, NULL, 'o' },
         { "fresh", no_argument, NULL, 'f' },
         { "csv", no_argument, NULL, 'c' },
@@ -107,6 +112,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         case 'r': o->rate = strtod(optarg, NULL); break;
         case 's': o->seconds = strtod(optarg, NULL); break;
         case 't': o->timeout_s = strtod(optarg, NULL); break;
+        case 'w': o->warm_up_s = strtod(optarg, NULL); break;
         case 'o': o->open_most = strtol(optarg, NULL, 10); break;
         case 'f': o->fresh = true; break;
         case 'c': o->csv = true; break;
@@ -224,8 +230,9 @@ static void take_result(struct load *l, CURL *easy, CURLcode result)
     if (result == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     l->status_class[status >= 100 && status < 600 ? status / 100 : 0]++;
-    if (status / 100 == 2)
-        l->latency_ms[l->ok++] =
+    l->ok += status / 100 == 2;
+    if (status / 100 == 2 && c->due_s >= l->options.warm_up_s)
+        l->latency_ms[l->latencies++] =
             (now_s() - l->start_s - c->due_s) * 1e3;
     l->done++;
     curl_multi_remove_handle(l->multi, easy);
@@ -279,9 +286,9 @@ static int by_value(const void *a, const void *b)
 
 static double quantile(const struct load *l, double q)
 {
-    if (l->ok == 0)
+    if (l->latencies == 0)
         return 0.0;
-    return l->latency_ms[(long)(q * (double)(l->ok - 1) + 0.5)];
+    return l->latency_ms[(long)(q * (double)(l->latencies - 1) + 0.5)];
 }
 
 static void print_summary(struct load *l)
@@ -296,7 +303,7 @@ static void print_summary(struct load *l)
         "%.1f\n";
     double passed = now_s() - l->start_s;
 
-    qsort(l->latency_ms, (size_t)l->ok, sizeof *l->latency_ms, by_value);
+    qsort(l->latency_ms, (size_t)l->latencies, sizeof *l->latency_ms, by_value);
     printf(l->options.csv ? csv : text, l->sent, passed,
            (double)l->done / passed, l->ok, l->status_class[3],
            l->status_class[4], l->status_class[5], l->status_class[0],

@@ -22,7 +22,7 @@ import body
 from soak import look
 from sweep import Client, Server, closed_loop, metric
 
-MOST_RATE = 20000      # of openloop
+MOST_RATE = 12000      # above it openloop takes a whole core for itself
 QUEUE = 8
 
 
@@ -45,7 +45,8 @@ def open_loop(tools, url, file, rate, seconds):
     """p99 in ms from when a request was due; how many failed."""
     out = subprocess.run(
         [f"{tools}/openloop", "--url", url, "--body", file, "--rate",
-         f"{min(rate, MOST_RATE):.0f}", "--seconds", f"{seconds:g}", "--csv"],
+         f"{min(rate, MOST_RATE):.0f}", "--seconds", f"{seconds + 1:g}",
+         "--warm-up", "1", "--open", "64", "--csv"],
         capture_output=True, text=True, check=False).stdout.split(",")
     return float(out[11]), int(out[0]) - int(out[3])
 
