@@ -5,7 +5,8 @@
  * latency counts from the moment when its request was due. So a stall of the
  * server shows in every request that it delayed (closed-loop tools such as
  * wrk and hey hide it: they stop asking). Bounded in rate, time and open
- * requests; speaks HTTP through libcurl's multi interface.
+ * requests; speaks HTTP through libcurl, and sleeps between requests, since a
+ * client that spins takes a core from the server.
  *
  *     openloop --url URL --rate 200 --seconds 10 [--body FILE] [--open 1000]
  *              [--timeout 10] [--warm-up 0] [--fresh] [--csv]
@@ -17,14 +18,19 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <curl/curl.h>
+
+#define SHORT_S 1.5e-4      /* not worth a sleep and a wake-up */
 
 struct options {
     const char *url;
@@ -50,6 +56,8 @@ struct load {
     long body_bytes;
     struct curl_slist *headers;
     CURLM *multi;
+    int epoll;
+    double timer_s;         /* when libcurl wants to be called, or INFINITY */
     struct call *calls;     /* open_most of them */
     struct call *free;
     double start_s;
@@ -143,6 +151,36 @@ static bool read_body(struct load *l)
     return ok;
 }
 
+/* --------------------------------------------------- what libcurl asks for */
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *load,
+                     void *known)
+{
+    struct load *l = load;
+    uint32_t in = what & CURL_POLL_IN ? EPOLLIN : 0;
+    uint32_t out = what & CURL_POLL_OUT ? EPOLLOUT : 0;
+    struct epoll_event event = { .events = in | out, .data.fd = fd };
+
+    (void)easy;
+    if (what == CURL_POLL_REMOVE)
+        epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL);
+    else
+        epoll_ctl(l->epoll, known != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
+                  &event);
+    if (known == NULL)
+        curl_multi_assign(l->multi, fd, l);
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *load)
+{
+    struct load *l = load;
+
+    (void)multi;
+    l->timer_s = ms < 0 ? INFINITY : now_s() + (double)ms * 1e-3;
+    return 0;
+}
+
 /* ----------------------------------------------------------------- calls */
 
 static size_t swallow(char *data, size_t size, size_t n, void *load)
@@ -189,9 +227,15 @@ static bool prepare(struct load *l)
     l->headers = curl_slist_append(l->headers,
                                    "Content-Type: application/json");
     l->multi = curl_multi_init();
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->timer_s = INFINITY;
     if (l->latency_ms == NULL || l->calls == NULL || l->headers == NULL
-        || l->multi == NULL)
+        || l->multi == NULL || l->epoll < 0)
         return false;
+    curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
+    curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
     curl_multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, most);
     for (long i = most - 1; i >= 0; i--)
         if (!prepare_call(l, &l->calls[i]))
@@ -250,28 +294,48 @@ static void take_results(struct load *l)
             take_result(l, message->easy_handle, message->data.result);
 }
 
-static int wait_ms(const struct load *l)
+/* Until the next request is due, libcurl wants to be called, or a socket is
+ * ready. */
+static int wait_for(const struct load *l, struct epoll_event *events, int most)
 {
-    double due_s = (double)l->sent / l->options.rate + l->start_s;
-    double ms = (due_s - now_s()) * 1e3;
+    double wait_s = l->timer_s;
+    struct timespec time;
 
-    if (l->sent == l->total || l->free == NULL)
-        return 100;
-    return ms < 0.0 ? 0 : ms > 100.0 ? 100 : (int)ms;
+    if (l->sent < l->total && l->free != NULL)
+        wait_s = fmin(wait_s,
+                      l->start_s + (double)l->sent / l->options.rate);
+    wait_s = fmin(wait_s - now_s(), 0.1);
+    time = (struct timespec){ 0, wait_s < SHORT_S ? 0 : (long)(wait_s * 1e9) };
+    return epoll_pwait2(l->epoll, events, most, &time, NULL);
+}
+
+static void act(struct load *l)
+{
+    struct epoll_event events[64];
+    int running, n = wait_for(l, events, 64);
+
+    for (int i = 0; i < n; i++)
+        curl_multi_socket_action(
+            l->multi, events[i].data.fd,
+            (events[i].events & EPOLLIN ? CURL_CSELECT_IN : 0)
+            | (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0)
+            | (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR
+                                                         : 0), &running);
+    if (now_s() < l->timer_s)
+        return;
+    l->timer_s = INFINITY;
+    curl_multi_socket_action(l->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
 static void run(struct load *l)
 {
-    int running;
-
     l->start_s = now_s();
     while (l->done < l->total && !(interrupted && l->done == l->sent)) {
         if (interrupted)
             l->total = l->sent;
         send_due(l);
-        curl_multi_perform(l->multi, &running);
+        act(l);
         take_results(l);
-        curl_multi_poll(l->multi, NULL, 0, wait_ms(l), NULL);
     }
 }
 
@@ -317,6 +381,8 @@ static void release(struct load *l)
         curl_easy_cleanup(l->calls[i].easy);
     curl_multi_cleanup(l->multi);
     curl_slist_free_all(l->headers);
+    if (l->epoll >= 0)
+        close(l->epoll);
     free(l->calls);
     free(l->latency_ms);
     free(l->body);
@@ -324,7 +390,7 @@ static void release(struct load *l)
 
 int main(int argc, char **argv)
 {
-    struct load l = { .start_s = 0.0 };
+    struct load l = { .epoll = -1 };
     int status = 1;
 
     if (!read_options(argc, argv, &l.options))

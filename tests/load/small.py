@@ -22,7 +22,7 @@ import body
 from soak import look
 from sweep import Client, Server, closed_loop, metric
 
-MOST_RATE = 12000      # above it openloop takes a whole core for itself
+MOST_RATE = 8000       # above it openloop takes a whole core for itself
 QUEUE = 8
 
 
