@@ -33,7 +33,7 @@ enum problem receive_begin(struct request *r)
 
 bool receive_is_small(const struct request *r)
 {
-    const double bytes_a_us = 1000.0;
+    const double bytes_a_us = 1300.0;
     int64_t bytes = r->has_length ? r->content_length : r->received_bytes;
 
     return !r->gzip && (double)bytes <= config.inline_us * bytes_a_us;

@@ -3,9 +3,10 @@
 
 For n = 2, 4, ... it posts one request and holds the reply against the formula,
 asks in a closed loop (wrk: as fast as answers come), then in an open loop
-(openloop: at half that rate, latency from when a request was due), and asks
-the same of a server that only swallows the body. Leaves sweep.csv, sweep.svg,
-latency.svg, phases.svg and a plot in text. Ctrl-C keeps what is there.
+(openloop: at a third of that rate, latency from when a request was due), and
+asks the same of a server that only swallows the body. Leaves sweep.csv,
+sweep.svg, latency.svg, phases.svg, memory.svg and a plot in text. Ctrl-C keeps
+what is there.
 """
 import argparse
 import csv
@@ -44,7 +45,7 @@ def arguments():
     p.add_argument("--A", dest="with_a", action="store_true")
     p.add_argument("--connections", type=int, default=1)
     p.add_argument("--rate", type=float, default=0,
-                   help="of the open loop; 0: half of the closed loop's")
+                   help="of the open loop; 0: a third of the closed loop's")
     p.add_argument("--seconds", type=float, default=3)
     p.add_argument("--out", default="build/load")
     return p.parse_args()
@@ -127,9 +128,9 @@ def open_loop(tools, url, body_file, rate, seconds):
     """p50 and p99 in ms, and how many failed."""
     out = subprocess.run(
         [f"{tools}/openloop", "--url", url, "--body", body_file, "--rate",
-         f"{min(rate, 5000):.3f}", "--seconds", f"{seconds:g}", "--csv",
-         "--timeout", "60"], capture_output=True, text=True,
-        check=False).stdout.split(",")
+         f"{min(rate, 5000):.3f}", "--seconds", f"{seconds + 1:g}",
+         "--warm-up", "1", "--open", "64", "--csv", "--timeout", "60"],
+        capture_output=True, text=True, check=False).stdout.split(",")
     return float(out[9]), float(out[11]), int(out[0]) - int(out[3])
 
 
@@ -155,7 +156,7 @@ def measure(options, url, floor_url, n):
         floor = closed_loop(f"{floor_url}/attention?bytes={len(reply)}",
                             file.name, options.connections,
                             options.seconds)[0] if floor_url else 0
-        steady = options.rate or rate / 2
+        steady = options.rate or rate / 3
         o50, o99, failed = open_loop(options.tools, url + "/attention",
                                      file.name, steady, options.seconds)
     return dict(zip(COLUMNS, [
