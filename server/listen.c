@@ -200,8 +200,12 @@ static enum MHD_Result come_back(struct request *r)
 static enum MHD_Result take_piece(struct request *r, const char *data,
                                   size_t *size)
 {
-    bool goes_on = receive(r, data, *size);
+    bool goes_on = r->deadline_ns > request_now_ns();
 
+    if (goes_on)
+        goes_on = receive(r, data, *size);
+    else
+        work_stop_request(r, PROBLEM_DEADLINE);
     atomic_store_explicit(&r->guest->bytes, r->received_bytes,
                           memory_order_relaxed);
     *size = 0;

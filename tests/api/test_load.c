@@ -191,6 +191,25 @@ START_TEST(deadline_passes_in_the_upload)
 }
 END_TEST
 
+/* Whoever goes on sending reads why nobody listens any more. */
+START_TEST(deadline_that_passes_while_the_body_comes_is_told)
+{
+    char text[4096];
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Request-Timeout: 0.2\r\nContent-Length: 1000000\r\n"
+                      "\r\n"));
+    memset(text, ' ', sizeof text);
+    for (int i = 0; i < 60; i++) {
+        raw_send(fd, text, sizeof text);
+        daemon_rest(0.01);
+    }
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 504);
+    close(fd);
+}
+END_TEST
+
 START_TEST(deadline_that_holds_changes_nothing)
 {
     const char *headers[] = { "Request-Timeout: 30", NULL };
@@ -262,6 +281,7 @@ int main(void)
         deadline_passes_in_the_work,
         deadline_passes_on_time_beside_others,
         deadline_passes_in_the_upload,
+        deadline_that_passes_while_the_body_comes_is_told,
         deadline_that_holds_changes_nothing,
         deadline_cuts_a_streamed_reply_visibly,
         slow_reader_costs_no_worker,
