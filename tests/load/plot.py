@@ -4,7 +4,7 @@ import html
 import math
 
 COLOURS = ["#1b6ca8", "#c8553d", "#3a7d44", "#8e6bbf", "#8a8a8a", "#b8860b"]
-WIDTH, HEIGHT, LEFT, TOP, PANEL = 720, 440, 80, 50, 560
+WIDTH, HEIGHT, LEFT, TOP, PANEL = 820, 440, 80, 50, 560
 
 
 def _ticks(low, high):
@@ -66,8 +66,8 @@ def svg(title, x_name, y_name, lines):
         dash = ' stroke-dasharray="4 4"' if name.startswith("~") else ""
         out.append(f'<polyline points="{points}" fill="none" stroke='
                    f'"{colour}" stroke-width="2"{dash}/>')
-        out.append(f'<text x="{LEFT + PANEL - 8}" y="{TOP + 16 + 16 * i}" '
-                   f'text-anchor="end" fill="{colour}">'
+        out.append(f'<text x="{LEFT + PANEL + 16}" y="{TOP + 16 + 18 * i}" '
+                   f'fill="{colour}">'
                    f'{html.escape(name.lstrip("~"))}</text>')
     out.append(f'<text x="{LEFT + PANEL / 2}" y="{HEIGHT - 12}" '
                f'text-anchor="middle">{html.escape(x_name)}</text>'
