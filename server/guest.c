@@ -27,7 +27,7 @@
 
 #define BUCKETS 65536      /* addresses share one if their hashes agree */
 #define RESERVED_TIMEOUT_S 1.0
-#define SILENT_NS 100000000 /* whoever sends meets its deadline by itself */
+#define SILENT_NS 500000000 /* whoever sends meets its deadline by itself */
 
 static struct {
     struct guest *place;
