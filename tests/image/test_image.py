@@ -236,7 +236,7 @@ class ImageTest(unittest.TestCase):
         status, text = ask(port, "/attention", big)
         self.assertIn(status, (413, 503), text[:300])
         self.assertIn("memory", json.loads(text)["code"])
-        self.storm(port, self.call(1200), 16)   # 6 MB each
+        self.storm(port, self.call(1000), 16)   # 31 MB each
         self.assertEqual(ask(port, "/attention", EXAMPLE)[0], 200)
         state = self.state(made)
         self.assertTrue(state["Running"])
