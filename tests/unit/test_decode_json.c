@@ -14,7 +14,6 @@
 
 #include "compute.h"
 #include "config.h"
-#include "nested.h"
 #include "posted.h"
 #include "tensor.h"
 
@@ -318,18 +317,6 @@ START_TEST(json_is_what_jansson_takes_for_json)
 }
 END_TEST
 
-/* A text of n times `unit` in front of and behind `middle`. */
-static char *repeated(const char *front, const char *unit, int n,
-                      const char *behind)
-{
-    char *text = malloc(strlen(unit) * (size_t)n + 100);
-    char *end = stpcpy(text, front);
-    for (int i = 0; i < n; i++)
-        end = stpcpy(end, unit);
-    strcpy(end, behind);
-    return text;
-}
-
 START_TEST(fault_at_the_far_end_of_a_large_body_has_its_place)
 {
     char *body = counting(2, (int64_t[]){4000, 64}, ", ");
@@ -356,43 +343,6 @@ START_TEST(fault_at_the_far_end_of_a_large_body_has_its_place)
     ck_assert_int_eq((int)p.r->fault.problem, PROBLEM_NOT_JSON);
     posted_close(&p);
     free(body);
-}
-END_TEST
-
-/* The place of a range follows from the first row and the first lists: what
- * comes later must not make it lie outside the array. */
-START_TEST(later_lists_that_are_longer_write_nothing)
-{
-    static const char *const rows[][3] = {
-        {"{\"Q\":[[1],[1", ",2", "]],\"K\":[[1]],\"V\":[[1]]}"},
-        {"{\"Q\":[[[1,2,3]],[[1,2,3]", ",[1,2,3]",
-         "]],\"K\":[[1]],\"V\":[[1]]}"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *body = repeated(rows[i][0], rows[i][1], 1000000, rows[i][2]);
-        size_t length = strlen(body);
-        struct nested t;
-        struct nested_range *ranges =
-            calloc(NESTED_RANGES_MAX(length), sizeof *ranges);
-        int64_t n = 0;
-        struct nested_scan scan = {.p = strchr(body, '['),
-                                   .end = body + length, .id = ATTN_Q,
-                                   .found = &t, .ranges = ranges,
-                                   .n_ranges = &n};
-        enum walk walk = WALK_MORE;
-        t.rank = 0;
-        while (walk == WALK_MORE)
-            walk = nested_scan(&scan);
-        ck_assert_int_eq((int)walk, WALK_REFUSED);
-        free(ranges);
-
-        const struct fault *f = decode(body);
-        ck_assert_int_eq((int)f->problem, PROBLEM_RAGGED);
-        ck_assert_str_eq(f->pointer, "/Q/1");
-        ck_assert(f->has_got && f->got == 1000001 && f->expected == 1);
-        posted_close(&p);
-        free(body);
-    }
 }
 END_TEST
 
@@ -461,31 +411,6 @@ START_TEST(rows_that_claim_more_than_the_text_holds_are_refused)
 }
 END_TEST
 
-/* Each of these would take minutes in quadratic time, or overflow a stack. */
-START_TEST(hostile_bodies_take_linear_time)
-{
-    static const char *const rows[][3] = {
-        {"{\"Q\":", "[", ""},        {"{\"Q\":", "[[", "]]}"},
-        {"{\"Q\":[", "[1],", "1]}"}, {"{\"Q\":[", "[[[1]]],", "[]]}"},
-        {"{\"dtype\":", "[", ""},    {"{\"dtype\":", "{\"a\":", ""},
-        {"{\"x\":\"", "\\u0041", "\"}"}, {"{\"Q\":[\"", "]", "\"]}"},
-        {"", " ", ""},               {"{\"Q\":[[1", "0", "]]}"},
-        {"{\"return\":[", "\"A\",", "1]}"}, {"", "{\"Q\":", ""},
-        {"{\"Q\":[[0.", "1", ",true]]}"}, {"{\"mask\":[", "true,", "1]}"},
-        {"{\"", "Q", "\":1}"},        {"{\"\\u0051", "Q", "\":1}"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *body = repeated(rows[i][0], rows[i][1], 500000, rows[i][2]);
-        const struct fault *f = decode(body);
-        ck_assert_msg(f->problem != PROBLEM_NONE, "%.20s", body);
-        ck_assert_int_ne((int)f->problem, PROBLEM_INTERNAL);
-        ck_assert_uint_lt(p.r->arena.bytes, 4 * strlen(body) + 100000);
-        posted_close(&p);
-        free(body);
-    }
-}
-END_TEST
-
 START_TEST(each_failing_allocation_is_a_503_and_leaks_nothing)
 {
     char *body = counting(2, (int64_t[]){3000, 64}, ",");
@@ -525,12 +450,10 @@ int main(void)
         strings_hold_what_utf_8_allows,
         json_is_what_jansson_takes_for_json,
         fault_at_the_far_end_of_a_large_body_has_its_place,
-        later_lists_that_are_longer_write_nothing,
         overflow_is_judged_by_a_dtype_that_comes_last,
         more_numbers_than_the_limit_are_refused_with_both,
         memory_that_can_never_be_had_is_no_matter_of_waiting,
         rows_that_claim_more_than_the_text_holds_are_refused,
-        hostile_bodies_take_linear_time,
         each_failing_allocation_is_a_503_and_leaks_nothing,
         NULL};
     return suite_run("decode_json", tests, NULL, NULL, 60);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nested.h"
 #include "posted.h"
 #include "tensor.h"
 
@@ -224,6 +225,68 @@ START_TEST(bodies_of_any_kind_are_decoded_in_many_short_steps)
 }
 END_TEST
 
+/* The place of a range follows from the first row and the first lists: what
+ * comes later must not make it lie outside the array. */
+START_TEST(later_lists_that_are_longer_write_nothing)
+{
+    static const char *const rows[][3] = {
+        {"{\"Q\":[[1],[1", ",2", "]],\"K\":[[1]],\"V\":[[1]]}"},
+        {"{\"Q\":[[[1,2,3]],[[1,2,3]", ",[1,2,3]",
+         "]],\"K\":[[1]],\"V\":[[1]]}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *body = repeated(rows[i][0], rows[i][1], 1000000, rows[i][2]);
+        size_t length = strlen(body);
+        struct nested t;
+        struct nested_range *ranges =
+            calloc(NESTED_RANGES_MAX(length), sizeof *ranges);
+        int64_t n = 0;
+        struct nested_scan scan = {.p = strchr(body, '['),
+                                   .end = body + length, .id = ATTN_Q,
+                                   .found = &t, .ranges = ranges,
+                                   .n_ranges = &n};
+        enum walk walk = WALK_MORE;
+        t.rank = 0;
+        while (walk == WALK_MORE)
+            walk = nested_scan(&scan);
+        ck_assert_int_eq((int)walk, WALK_REFUSED);
+        free(ranges);
+
+        const struct fault *f = decode(body);
+        ck_assert_int_eq((int)f->problem, PROBLEM_RAGGED);
+        ck_assert_str_eq(f->pointer, "/Q/1");
+        ck_assert(f->has_got && f->got == 1000001 && f->expected == 1);
+        posted_close(&p);
+        free(body);
+    }
+}
+END_TEST
+
+/* Each of these would take minutes in quadratic time, or overflow a stack. */
+START_TEST(hostile_bodies_take_linear_time)
+{
+    static const char *const rows[][3] = {
+        {"{\"Q\":", "[", ""},        {"{\"Q\":", "[[", "]]}"},
+        {"{\"Q\":[", "[1],", "1]}"}, {"{\"Q\":[", "[[[1]]],", "[]]}"},
+        {"{\"dtype\":", "[", ""},    {"{\"dtype\":", "{\"a\":", ""},
+        {"{\"x\":\"", "\\u0041", "\"}"}, {"{\"Q\":[\"", "]", "\"]}"},
+        {"", " ", ""},               {"{\"Q\":[[1", "0", "]]}"},
+        {"{\"return\":[", "\"A\",", "1]}"}, {"", "{\"Q\":", ""},
+        {"{\"Q\":[[0.", "1", ",true]]}"}, {"{\"mask\":[", "true,", "1]}"},
+        {"{\"", "Q", "\":1}"},        {"{\"\\u0051", "Q", "\":1}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *body = repeated(rows[i][0], rows[i][1], 500000, rows[i][2]);
+        const struct fault *f = decode(body);
+        ck_assert_msg(f->problem != PROBLEM_NONE, "%.20s", body);
+        ck_assert_int_ne((int)f->problem, PROBLEM_INTERNAL);
+        ck_assert_uint_lt(p.r->arena.bytes, 4 * strlen(body) + 100000);
+        posted_close(&p);
+        free(body);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -233,6 +296,8 @@ int main(void)
         faults_behind_blanks_without_end_have_their_place,
         strings_without_end_are_refused_for_what_they_are,
         bodies_of_any_kind_are_decoded_in_many_short_steps,
+        later_lists_that_are_longer_write_nothing,
+        hostile_bodies_take_linear_time,
         NULL};
     return suite_run("decode_long", tests, NULL, NULL, 120);
 }
