@@ -323,7 +323,7 @@ uninstall: ## remove what install installed
 	rm -rf $(to)/share/attentiond
 
 help: ## this list
-	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 12
 
 clean: ## remove what was built
 	rm -rf $(B)
