@@ -209,7 +209,6 @@ static enum problem admit_memory(struct request *r)
     f->has_got = f->has_limit = true;
     f->got = wanted;
     f->limit = most;
-    f->retry_after_s = wanted > most ? 0 : queue_retry_after_s();
     return f->problem;
 }
 

@@ -91,14 +91,12 @@ static void check_memory(struct request *r)
 
     if (budget == 0)
         return;
-    if (held + wanted > (double)budget) {
+    if (held + wanted > (double)budget)
         refuse_size(r, PROBLEM_TOO_MUCH_MEMORY, "bytes of memory",
                     "memory-bytes", held + wanted, (double)budget);
-    } else if ((double)block_used_bytes() + wanted > (double)budget) {
+    else if ((double)block_used_bytes() + wanted > (double)budget)
         refuse_size(r, PROBLEM_MEMORY_BUDGET, "bytes of memory, which others "
                     "use now", "memory-bytes", wanted, (double)budget);
-        r->fault.retry_after_s = 1;
-    }
 }
 
 static void check_limits(struct request *r)
@@ -155,7 +153,6 @@ static void begin(struct request *r)
     if (!take_memory(r)) {
         fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory "
                   "left for this request now (--memory-bytes).");
-        r->fault.retry_after_s = 1;
         return;
     }
     attn_begin(&r->call);

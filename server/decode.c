@@ -49,7 +49,6 @@ static void unpack_refuse(struct request *r)
     default:
         fault_set(f, PROBLEM_MEMORY_BUDGET, NULL,
                   "There is no memory left to unpack the body.");
-        f->retry_after_s = 1;
         break;
     }
 }

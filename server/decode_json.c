@@ -89,7 +89,6 @@ static void refuse_memory(struct request *r, size_t wanted)
     fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
               "There is no memory for the numbers of the body now "
               "(--memory-bytes).");
-    r->fault.retry_after_s = 1;
 }
 
 /* Memory for the tensors that were found. */

@@ -40,7 +40,6 @@ static void out_of_memory(struct request *r)
 {
     fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
               "There is no memory left for the reply now (--memory-bytes).");
-    r->fault.retry_after_s = 1;
 }
 
 /* Each piece gets its own place. */

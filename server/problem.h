@@ -80,7 +80,7 @@ struct fault {
     bool has_limit, has_got, has_expected;
     double limit, got, expected;       /* printed as integers if integral */
     int64_t line, column;              /* from 1; 0: none */
-    int retry_after_s;                 /* 0: no Retry-After header */
+    int retry_after_s;                 /* 0: with 503, the queue tells */
 };
 
 /*

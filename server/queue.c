@@ -20,8 +20,9 @@ static struct {
     int64_t length, bound;
     int lanes;
     void (*end)(struct request *r);
-    double service_s;           /* moving average between two ends */
-    int64_t last_end_ns;
+    double service_s;           /* moving average between two ends, idle
+                                   times apart */
+    int64_t since_ns;           /* the last end, or of idleness */
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER,
             .work = PTHREAD_COND_INITIALIZER };
 
@@ -147,13 +148,13 @@ static void take(struct job *job)
 static void count_end(void)
 {
     int64_t now = request_now_ns();
-    double passed = (double)(now - queue.last_end_ns) * 1e-9;
+    double passed = (double)(now - queue.since_ns) * 1e-9;
+    double weight = queue.service_s > 0.0 ? 0.1 : 1.0;
 
     queue.length--;
     metrics_add(METRIC_QUEUE_DEPTH, 0, -1);
-    if (queue.last_end_ns != 0 && passed < 10.0)
-        queue.service_s += 0.1 * (passed - queue.service_s);
-    queue.last_end_ns = now;
+    queue.service_s += weight * (passed - queue.service_s);
+    queue.since_ns = now;
 }
 
 /* Nobody works on r any more. True: the caller must end it, unlocked. */
@@ -268,7 +269,8 @@ bool queue_push(struct request *r, int64_t tasks)
     in = !queue.closed && queue.length < queue.bound
         && atomic_load(&r->stop) == PROBLEM_NONE;
     if (in) {
-        queue.length++;
+        if (queue.length++ == 0)
+            queue.since_ns = request_now_ns();
         metrics_add(METRIC_QUEUE_DEPTH, 0, 1);
         r->work = (struct work){ .queued = true, .prepare = true,
                                  .free_lanes = lanes_mask() };
@@ -371,8 +373,13 @@ bool queue_full(void)
 
 int queue_retry_after_s(void)
 {
+    int64_t now = request_now_ns();
+
     pthread_mutex_lock(&queue.lock);
     double seconds = queue.service_s * (double)queue.length;
+    double passed = (double)(now - queue.since_ns) * 1e-9;
+    if (queue.length > 0 && seconds < passed)
+        seconds = passed;
     pthread_mutex_unlock(&queue.lock);
     return seconds < 1.0 ? 1 : seconds > 60.0 ? 60 : (int)(seconds + 0.5);
 }
@@ -385,7 +392,6 @@ enum problem queue_refuse(struct request *r)
               "as many as there may be (--queue).", (long long)queue.bound);
     f->has_limit = true;
     f->limit = (double)queue.bound;
-    f->retry_after_s = queue_retry_after_s();
     return f->problem;
 }
 

@@ -63,7 +63,9 @@ void queue_advance(struct request *r);
 int64_t queue_length(void);
 bool queue_full(void);
 
-/* Seconds until a new request would probably be served, at least 1. */
+/* Seconds until a new request would probably be served, from 1 to 60: what is
+ * here by the mean time that one takes, and as long again as the one in hand
+ * has taken already. */
 int queue_retry_after_s(void);
 
 /* Sets r's fault to the full queue. */

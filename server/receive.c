@@ -14,7 +14,6 @@ static enum problem no_memory(struct request *r)
 {
     fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory left "
               "for the body now (--memory-bytes).");
-    r->fault.retry_after_s = 1;
     return r->fault.problem;
 }
 

@@ -47,8 +47,6 @@ static void explain_stop(struct request *r)
                   "now (--memory-bytes).");
     else
         fault_set(f, stop, NULL, "The request was stopped.");
-    if (problem_row(stop)->status == 503)
-        f->retry_after_s = queue_retry_after_s();
 }
 
 static size_t fault_text(const struct request *r, char *text, size_t size,
@@ -108,6 +106,19 @@ static bool closes(const struct request *r)
         || watch_life() >= LIFE_DRAINING;
 }
 
+/* "": no such header. Where nothing else is known, the queue knows. */
+static const char *retry_after(const struct request *r, char text[16])
+{
+    int seconds = r->fault.retry_after_s;
+
+    if (seconds == 0 && problem_row(r->fault.problem)->status == 503)
+        seconds = queue_retry_after_s();
+    text[0] = '\0';
+    if (seconds > 0)
+        snprintf(text, 16, "%d", seconds);
+    return text;
+}
+
 static void add_headers(struct request *r, struct MHD_Response *response)
 {
     char text[256];
@@ -118,10 +129,8 @@ static void add_headers(struct request *r, struct MHD_Response *response)
         server_timing(r, text);
         header(response, "Server-Timing", text);
     }
-    if (r->fault.retry_after_s > 0) {
-        snprintf(text, sizeof text, "%d", r->fault.retry_after_s);
-        header(response, "Retry-After", text);
-    }
+    if (r->fault.problem != PROBLEM_NONE)
+        header(response, "Retry-After", retry_after(r, text));
     if (r->status == 405 || r->status == 204)
         header(response, "Allow", route_allow(r->path));
     if (closes(r))
@@ -238,17 +247,9 @@ bool reply(struct request *r)
     return queued == MHD_YES;
 }
 
-static void retry_after(struct request *r, char text[48])
-{
-    text[0] = '\0';
-    if (r->status == 503)
-        snprintf(text, 48, "Retry-After: %d\r\n", r->fault.retry_after_s > 0
-                 ? r->fault.retry_after_s : queue_retry_after_s());
-}
-
 void reply_raw(struct request *r)
 {
-    char body[FAULT_TEXT_MAX], text[FAULT_TEXT_MAX + 512], retry[48];
+    char body[FAULT_TEXT_MAX], text[FAULT_TEXT_MAX + 512], retry[16];
     const char *type;
     size_t n;
     int length;
@@ -259,10 +260,12 @@ void reply_raw(struct request *r)
     retry_after(r, retry);
     length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\n"
                       "Content-Type: %s\r\nContent-Length: %zu\r\n"
-                      "X-Request-Id: %s\r\n%sConnection: close\r\n\r\n%.*s",
+                      "X-Request-Id: %s\r\n%s%s%s"
+                      "Connection: close\r\n\r\n%.*s",
                       r->status,
                       MHD_get_reason_phrase_for((unsigned)r->status), type, n,
-                      r->id, retry, (int)n, body);
+                      r->id, *retry ? "Retry-After: " : "", retry,
+                      *retry ? "\r\n" : "", (int)n, body);
     if (send(r->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         r->reply_bytes = (int64_t)n;
 }

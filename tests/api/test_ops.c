@@ -132,6 +132,36 @@ START_TEST(memory_held_by_others_is_503_until_they_are_gone)
 }
 END_TEST
 
+/* Whoever has to wait for the memory of a request in work waits for it. */
+START_TEST(memory_that_is_busy_is_free_when_the_queue_says)
+{
+    static char block[1 << 20];
+    char text[4096], value[256], *slow = call_slow();
+    char *wide = call_json(2200, 4, "\"return\":[\"A\",\"S\",\"S_masked\"]");
+
+    start("--memory-bytes", "96MiB");
+    int holder = raw_open(d.port), worker = raw_open(d.port);
+
+    memset(block, ' ', sizeof block);
+    ck_assert_int_eq(expect(holder, 60 << 20, text), 100);
+    for (int i = 0; i < 59; i++)
+        ck_assert(raw_send(holder, block, sizeof block));
+    ck_assert(raw_post(worker, "", slow));
+    ck_assert(metric_reaches(d.port, "attention_queue_depth", 1, 5));
+    daemon_rest(1.6);
+    struct http_reply r = http_post(d.port, wide);
+    ck_assert_int_eq(r.status, 503);
+    ck_assert_ptr_nonnull(strstr(r.body, "memory_busy"));
+    ck_assert_int_ge(atoi(http_header(&r, "Retry-After", value)), 2);
+    http_free(&r);
+    raw_reset(worker);
+    raw_reset(holder);
+    daemon_stop(&d);
+    free(wide);
+    free(slow);
+}
+END_TEST
+
 /* The budget is hard: whoever would take more gets none. So a request that
  * is answered with just what its refusal named kept to its plan. */
 START_TEST(request_holds_no_more_than_its_plan_said)
@@ -404,6 +434,7 @@ int main(void)
         request_above_a_limit_is_413_with_limit_size_and_setting,
         body_above_the_memory_is_refused_before_it_is_sent,
         memory_held_by_others_is_503_until_they_are_gone,
+        memory_that_is_busy_is_free_when_the_queue_says,
         request_holds_no_more_than_its_plan_said,
         timeout_of_the_settings_is_a_deadline,
         reset_in_the_queue_is_counted_and_gives_memory_back,

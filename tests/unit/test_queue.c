@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "metrics.h"
 #include "suite.h"
@@ -248,6 +249,48 @@ START_TEST(stopped_stream_wakes_its_reader)
 }
 END_TEST
 
+/* ---------------------------------------------------------- its estimates */
+
+static void rest_ms(long ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+/* What it takes to serve request[0] alone, `ms` of work and as many without. */
+static void serve_one(long ms)
+{
+    rest_ms(ms);
+    ck_assert(queue_push(request[0], 1));
+    expect(&job, 0, 0);
+    rest_ms(ms);
+    finish(&job);
+    queue_abort(request[0], PROBLEM_CANCELLED);
+    queue_push(request[1], 1);
+    expect(&job, 1, 0);
+}
+
+START_TEST(new_request_waits_as_long_as_those_before_it_take)
+{
+    ck_assert_int_eq(queue_retry_after_s(), 1);
+    serve_one(500);
+    ck_assert_int_eq(queue_retry_after_s(), 1);
+    for (int i = 2; i < 6; i++)
+        ck_assert(queue_push(request[i], 1));
+    ck_assert_int_ge(queue_retry_after_s(), 2);
+    ck_assert_int_le(queue_retry_after_s(), 4);
+}
+END_TEST
+
+START_TEST(new_request_waits_no_less_than_the_oldest_has_taken_already)
+{
+    ck_assert(queue_push(request[0], 1));
+    rest_ms(1600);
+    ck_assert_int_ge(queue_retry_after_s(), 2);
+    queue_abort(request[0], PROBLEM_CANCELLED);
+    ck_assert_int_eq(queue_retry_after_s(), 1);
+}
+END_TEST
+
 /* ------------------------------------------------------------ with threads */
 
 #define ROUNDS 300
@@ -309,6 +352,8 @@ int main(void)
         request_stopped_before_it_is_pushed_is_not_taken,
         streamed_request_is_taken_no_further_than_its_window,
         stopped_stream_wakes_its_reader,
+        new_request_waits_as_long_as_those_before_it_take,
+        new_request_waits_no_less_than_the_oldest_has_taken_already,
         many_workers_do_every_task_and_end_every_request_once,
         NULL
     };
