@@ -38,12 +38,12 @@ static void open_operands(struct forward *f)
     const struct attn_plan *p = f->plan;
     char *shared = f->call->shared;
     f->v[0] = view_past(f->call, PLAN_V);
-    f->v[1] = view_operand(f->call, PLAN_V);
+    f->v[1] = view_apart(f->call, PLAN_V);
     f->width = p->d_k;
     if (!f->in->tensor[ATTN_V_A].rank) {
         f->q = view_turned(f->call, PLAN_Q);
         f->k[0] = view_past(f->call, PLAN_K);
-        f->k[1] = view_turned(f->call, PLAN_K);
+        f->k[1] = view_apart(f->call, PLAN_K);
         return;
     }
     f->width = f->in->tensor[ATTN_V_A].dim[0];

@@ -69,7 +69,9 @@ static INLINE vec NAME(larger)(vec a, vec b)
    Adding EXP_ROUND leaves e, and what lifts it above the subnormals, in the
    lowest bits of t; shifted up they are the exponent of a power of two. P is
    summed up 2^-EXP_LIFT times too small, so that the one last product brings
-   it back, rounding to a subnormal where it must, and keeps a NaN. */
+   it back, rounding to a subnormal where it must, and keeps a NaN. EXP_LEAST
+   is where that power of two becomes 0: a product with it is an exact 0, one
+   that falls below the subnormals costs a CPU many times as much. */
 static INLINE vec NAME(exp)(vec x)
 {
     static const real term[] = EXP_TERMS;

@@ -81,12 +81,12 @@
 #ifdef __x86_64__
 #define MAXIMUM MAX_FLOATS
 #endif
-#define EXP_LEAST (-104.0f)
+#define EXP_LEAST (-104.75f)
 #define EXP_ROUND 0x1.8p23f
 #define EXP_SHIFT 23
 #define EXP_BIAS 127
-#define EXP_LIFT 64
-#define EXP_DROP 0x1p-64f
+#define EXP_LIFT 24
+#define EXP_DROP 0x1p-24f
 #define EXP_LN2_HIGH 0x1.63p-1f
 #define EXP_LN2_LOW (-2.121944401e-4f)
 #define EXP_TERMS \
@@ -107,8 +107,8 @@
 #define EXP_ROUND 0x1.8p52
 #define EXP_SHIFT 52
 #define EXP_BIAS 1023
-#define EXP_LIFT 128
-#define EXP_DROP 0x1p-128
+#define EXP_LIFT 53
+#define EXP_DROP 0x1p-53
 #define EXP_LN2_HIGH 0x1.62e42feep-1
 #define EXP_LN2_LOW 0x1.a39ef35793c76p-33
 #define EXP_TERMS \

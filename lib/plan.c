@@ -131,6 +131,9 @@ static void plan_projection(struct making *m)
     add_phase(m, PLAN_PROJECT, tasks);
 }
 
+/* From how many queries on packed K and V are copied. */
+enum { APART_QUERIES = 512 };
+
 /* Rows of a task that does `work` for each: enough, not too many. */
 static int64_t task_rows(int64_t work)
 {
@@ -168,6 +171,24 @@ static void add_job(struct making *m, enum plan_job job, int64_t heads,
         m->plan->B * heads * size_ceil(n, l->prepare_rows[job]);
 }
 
+/* Rows of a head that lie far apart meet in few places of the caches: where
+ * many blocks of queries go over K and V, a copy is soon paid for. */
+static void plan_apart(struct making *m)
+{
+    const struct attn_plan *p = m->plan;
+    struct plan_layout *l = m->layout;
+    int64_t n_new = p->n_k - p->n_past, heads = size_mul(p->B, p->G);
+    if (!m->in->num_heads || has(m, ATTN_X) || p->G == 1 ||
+        p->n_q < APART_QUERIES)
+        return;
+    if (!m->in->rope && !has(m, ATTN_V_A)) {
+        l->apart_k_at = share(m, product(heads, n_new, p->d_k, m->size));
+        add_job(m, PLAN_APART_K, p->G, n_new, p->d_k);
+    }
+    l->apart_v_at = share(m, product(heads, n_new, p->d_v, m->size));
+    add_job(m, PLAN_APART_V, p->G, n_new, p->d_v);
+}
+
 static void plan_preparation(struct making *m)
 {
     static const enum attn_out out[] = {
@@ -182,6 +203,7 @@ static void plan_preparation(struct making *m)
         if (returns(m, out[job]))
             add_job(m, (enum plan_job)job, job == PLAN_Q ? p->H : p->G,
                     n[job], size_max(p->d_k, p->d_v));
+    plan_apart(m);
     if (has(m, ATTN_V_A)) {
         int64_t a = m->in->tensor[ATTN_V_A].dim[0];
         int64_t work = size_mul(p->d_k, a) / 16;

@@ -29,6 +29,7 @@ enum { PLAN_READ_COST = 16 };
 enum plan_job {
     PLAN_Q, PLAN_K, PLAN_V,            /* project, rotate, copy a stage */
     PLAN_PRESENT_K, PLAN_PRESENT_V,
+    PLAN_APART_K, PLAN_APART_V,        /* heads that lie packed, copied */
     PLAN_TERM_Q, PLAN_TERM_K,          /* Q W_a, K U_a */
     PLAN_N_JOBS
 };
@@ -56,8 +57,9 @@ struct __attribute__((may_alias)) plan_layout {
     int64_t step_cost; /* with what is done only since it is returned */
 
     /* shared memory */
-    int64_t q_at, k_at, v_at;       /* projected, [B, n, heads*d] */
+    int64_t q_at, k_at, v_at;       /* projected, [B, heads, n, d] */
     int64_t turned_q_at, turned_k_at; /* rotated, [B, heads, n, d_k] */
+    int64_t apart_k_at, apart_v_at; /* [B, G, n, d] */
     int64_t term_q_at, term_k_at;   /* [B, H, n_q, a], [B, G, n_k, a] */
     int64_t a_at;                   /* A, when only A_mean is returned */
     int64_t mixed_at;               /* [B, n_q, H*d_v], before W_O */

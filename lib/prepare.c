@@ -3,6 +3,7 @@
  * prepare.c - rows that are copied, joined, multiplied or averaged once.
  *
  *     Q, K, V                   as projected, heads apart
+ *     K, V                      given packed: heads apart, for the tiles
  *     present_K, present_V      cached rows, then new ones
  *     Q W_a, K U_a              terms of an additive score
  *     A_mean                    A over its heads
@@ -47,6 +48,16 @@ static void copy_stage(const struct attn_call *call, enum plan_job job,
                              job == PLAN_Q ? p->n_q : p->n_k - p->n_past,
                              width, false);
     copy(&to, &from, r, 0, width);
+}
+
+static void copy_apart(const struct attn_call *call, enum plan_job job,
+                       const struct rows *r)
+{
+    bool of_k = job == PLAN_APART_K;
+    enum plan_job operand = of_k ? PLAN_K : PLAN_V;
+    struct view from = view_operand(call, operand);
+    struct view to = view_apart(call, operand);
+    copy(&to, &from, r, 0, of_k ? call->plan->d_k : call->plan->d_v);
 }
 
 /* The part of rows r that lies in begin ... end - 1, counted from begin. */
@@ -130,7 +141,8 @@ void prepare_rows(const struct attn_call *call, int64_t task)
     while (task >= l->prepare_tasks[job])
         task -= l->prepare_tasks[job++];
     bool of_q = job == PLAN_Q || job == PLAN_TERM_Q;
-    bool of_new = job == PLAN_K || job == PLAN_V;
+    bool of_new = job == PLAN_K || job == PLAN_V || job == PLAN_APART_K ||
+                  job == PLAN_APART_V;
     int64_t heads = of_q ? p->H : p->G;
     int64_t n = of_q ? p->n_q : of_new ? p->n_k - p->n_past : p->n_k;
     int64_t blocks = size_ceil(n, l->prepare_rows[job]);
@@ -142,6 +154,8 @@ void prepare_rows(const struct attn_call *call, int64_t task)
         copy_stage(call, (enum plan_job)job, &r);
     else if (job <= PLAN_PRESENT_V)
         copy_present(call, (enum plan_job)job, &r);
+    else if (job <= PLAN_APART_V)
+        copy_apart(call, (enum plan_job)job, &r);
     else
         make_term(call, (enum plan_job)job, &r);
 }

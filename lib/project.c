@@ -4,7 +4,9 @@
  *
  *     Y = X W + b        X [n, depth]  W [depth, columns]  Y [n, columns]
  *
- * or W [columns, depth] where weights are stored as "out_in". A task makes
+ * or W [columns, depth] where weights are stored as "out_in". Q, K and V are
+ * written heads apart: in one row of all heads, rows of a head would meet in
+ * few places of the caches. A task makes
  * one tile of Y; it may stop between two slices of the depth. A panel of W,
  * as wide as a tile of queries, is laid together once a task; then rows of X
  * go by it as keys do. So the bits of a row do not depend on n, but for an n
@@ -17,6 +19,7 @@
 #include "kernel.h"
 #include "real.h"
 #include "size.h"
+#include "view.h"
 
 enum {
     CHUNK = 64,        /* rows whose sums stay in the first cache */
@@ -25,16 +28,16 @@ enum {
 
 struct layer {
     const char *x;
-    char *y;
+    struct view y;
     enum attn_in weight, bias;
-    int64_t n, depth, columns;
+    int64_t n, depth, columns, width; /* of a head */
 };
 
 /* One slice of a tile, at work in a workspace. W are the most columns. */
 struct slab {
     const struct kernel *kernel;
     int64_t size;           /* bytes of a number */
-    int64_t row, rows;      /* of the item's X and Y */
+    int64_t b, row, rows;   /* of the item's X and Y */
     int64_t column, columns;
     int64_t depth, slice;   /* where the slice begins, and how deep it is */
     int vecs;
@@ -74,13 +77,15 @@ int64_t project_bytes(enum attn_dtype dtype)
 }
 
 static struct slab open_slab(const struct layer *layer, enum attn_dtype dtype,
-                             int64_t tile, int64_t step, char *workspace)
+                             int64_t b, int64_t tile, int64_t step,
+                             char *workspace)
 {
     int64_t most = most_columns(dtype, layer->n);
     int64_t across = size_ceil(layer->columns, most);
     struct slab t = {
         .kernel = attn_kernel(dtype),
         .size = (int64_t)attn_dtype_bytes(dtype),
+        .b = b,
         .row = tile / across * PROJECT_ROWS,
         .column = tile % across * most,
         .depth = step * PROJECT_DEPTH,
@@ -108,24 +113,41 @@ static const void *weight_of(const struct attn_call *call,
 static const void *x_of(const struct layer *layer, const struct slab *t,
                         int64_t row)
 {
-    return real_at(layer->x, row * layer->depth + t->depth, t->size);
+    return real_at(layer->x,
+                   (t->b * layer->n + row) * layer->depth + t->depth, t->size);
 }
 
-/* Y = sums + bias in the first slice, Y = sums + Y in the later ones */
+/* Y = sums + bias in the first slice, Y = sums + Y in the later ones: the
+ * columns from `column` on that are of one head; returns how many. */
+static int64_t finish_head(const struct attn_call *call,
+                           const struct layer *layer, const struct slab *t,
+                           int64_t row, int64_t rows, const char *sums,
+                           int64_t column)
+{
+    int64_t head = column / layer->width, within = column % layer->width;
+    int64_t count = size_min(layer->width - within,
+                             t->column + t->columns - column);
+    void *y = real_at(view_at(&layer->y, t->b, head, row), within, t->size);
+    const void *bias = real_at(call->in->tensor[layer->bias].data, column,
+                               t->size);
+    t->kernel->add(t->vecs, count, rows,
+                   sums + (column - t->column) * t->size, t->depth ? y : bias,
+                   t->depth ? layer->y.row : 0, y, layer->y.row);
+    return count;
+}
+
 static void finish(const struct attn_call *call, const struct layer *layer,
                    const struct slab *t, int64_t row, int64_t rows,
-                   const void *sums)
+                   const char *sums)
 {
-    void *y = real_at(layer->y, row * layer->columns + t->column, t->size);
-    const void *bias = real_at(call->in->tensor[layer->bias].data, t->column,
-                               t->size);
-    t->kernel->add(t->vecs, t->columns, rows, sums, t->depth ? y : bias,
-                   t->depth ? layer->columns : 0, y, layer->columns);
+    int64_t column = t->column, end = t->column + t->columns;
+    while (column < end)
+        column += finish_head(call, layer, t, row, rows, sums, column);
 }
 
 /* A panel of W: panel[c][i] = W[depth + c][column + i], then rows by it */
 static void multiply(const struct attn_call *call, const struct layer *layer,
-                     const struct slab *t, int64_t row)
+                     const struct slab *t)
 {
     const void *w = weight_of(call, layer, t);
     if (call->in->weights_out_in)
@@ -137,22 +159,22 @@ static void multiply(const struct attn_call *call, const struct layer *layer,
     for (int64_t i = 0; i < t->rows; i += CHUNK) {
         int64_t rows = size_min(CHUNK, t->rows - i);
         t->kernel->scores(t->vecs, rows, t->slice, t->panel,
-                          x_of(layer, t, row + i), layer->depth, 1, t->sums);
-        finish(call, layer, t, row + i, rows, t->sums);
+                          x_of(layer, t, t->row + i), layer->depth, 1,
+                          t->sums);
+        finish(call, layer, t, t->row + i, rows, t->sums);
     }
 }
 
 /* Few rows together over W, where it lies */
 static void multiply_lines(const struct attn_call *call,
-                           const struct layer *layer, const struct slab *t,
-                           int64_t row)
+                           const struct layer *layer, const struct slab *t)
 {
     static const double none[KERNEL_LINES];
     const void *w = weight_of(call, layer, t);
     int64_t apart = call->in->weights_out_in ? LINE_COLUMNS : t->columns;
     memset(t->sums, 0, (size_t)(t->rows * apart * t->size));
     for (int64_t r = 0; r < t->rows && t->slice; r++)
-        memcpy(t->panel + r * t->slice * t->size, x_of(layer, t, row + r),
+        memcpy(t->panel + r * t->slice * t->size, x_of(layer, t, t->row + r),
                (size_t)(t->slice * t->size));
     if (call->in->weights_out_in)
         t->kernel->line_scores((int)t->rows, t->columns, t->slice, t->panel,
@@ -161,7 +183,7 @@ static void multiply_lines(const struct attn_call *call,
         t->kernel->line_mix((int)t->rows, t->slice, t->columns, t->panel,
                             t->slice, w, layer->columns, none, t->sums);
     for (int64_t r = 0; r < t->rows; r++)
-        finish(call, layer, t, row + r, 1, t->sums + r * apart * t->size);
+        finish(call, layer, t, t->row + r, 1, t->sums + r * apart * t->size);
 }
 
 /* One slice of tile `tile` of item b; true when it was the last. */
@@ -169,12 +191,12 @@ static bool run_layer(const struct attn_call *call, const struct layer *layer,
                       int64_t b, int64_t tile, void *workspace,
                       int64_t *resume)
 {
-    struct slab t = open_slab(layer, call->in->dtype, tile, *resume,
+    struct slab t = open_slab(layer, call->in->dtype, b, tile, *resume,
                               workspace);
     if (by_lines(layer->n))
-        multiply_lines(call, layer, &t, b * layer->n + t.row);
+        multiply_lines(call, layer, &t);
     else
-        multiply(call, layer, &t, b * layer->n + t.row);
+        multiply(call, layer, &t);
     ++*resume;
     return t.depth + t.slice >= layer->depth;
 }
@@ -185,19 +207,18 @@ static struct layer operand_layer(const struct attn_call *call,
     static const enum attn_in weight[] = {ATTN_W_Q, ATTN_W_K, ATTN_W_V};
     static const enum attn_in bias[] = {ATTN_B_Q, ATTN_B_K, ATTN_B_V};
     const struct attn_plan *p = call->plan;
-    const struct plan_layout *l = plan_layout(p);
     const struct attn_tensor *t = call->in->tensor;
-    const int64_t at[] = {l->q_at, l->k_at, l->v_at};
+    int64_t width = job == PLAN_V ? p->d_v : p->d_k;
     bool of_x = job == PLAN_Q || !t[ATTN_CONTEXT].rank;
     return (struct layer){
         .x = t[of_x ? ATTN_X : ATTN_CONTEXT].data,
-        .y = (char *)call->shared + at[job],
+        .y = view_operand(call, job),
         .weight = weight[job],
         .bias = bias[job],
         .n = job == PLAN_Q ? p->n_q : p->m,
         .depth = job == PLAN_Q ? p->d : p->d_c,
-        .columns = job == PLAN_Q ? p->H * p->d_k
-                                 : p->G * (job == PLAN_K ? p->d_k : p->d_v),
+        .columns = (job == PLAN_Q ? p->H : p->G) * width,
+        .width = width,
     };
 }
 
@@ -220,12 +241,15 @@ bool project_output(const struct attn_call *call, int64_t task,
     const struct attn_plan *p = call->plan;
     const struct layer layer = {
         .x = (char *)call->shared + plan_layout(p)->mixed_at,
-        .y = call->out->data[ATTN_OUT_OUTPUT],
+        .y = view_of(call->out->data[ATTN_OUT_OUTPUT],
+                     (int64_t)attn_dtype_bytes(call->in->dtype), 1, p->n_q,
+                     p->d_out, false),
         .weight = ATTN_W_O,
         .bias = ATTN_B_O,
         .n = p->n_q,
         .depth = p->H * p->d_v,
         .columns = p->d_out,
+        .width = p->d_out,
     };
     int64_t tiles = project_tiles(call->in->dtype, layer.n, layer.columns);
     return run_layer(call, &layer, task / tiles, task % tiles, workspace,

@@ -36,7 +36,7 @@ struct view view_operand(const struct attn_call *call, enum plan_job which)
     int64_t width = which == PLAN_V ? p->d_v : p->d_k;
     if (in->tensor[ATTN_X].rank)
         return view_of((char *)call->shared + at[which], element(call), heads,
-                       n, width, true);
+                       n, width, false);
     return view_of(in->tensor[given[which]].data, element(call), heads, n,
                    width, in->num_heads != 0);
 }
@@ -52,6 +52,19 @@ struct view view_turned(const struct attn_call *call, enum plan_job which)
                        p->H, p->n_q, p->d_k, false);
     return view_of((char *)call->shared + l->turned_k_at, element(call), p->G,
                    p->n_k - p->n_past, p->d_k, false);
+}
+
+struct view view_apart(const struct attn_call *call, enum plan_job which)
+{
+    const struct attn_plan *p = call->plan;
+    const struct plan_layout *l = plan_layout(p);
+    bool of_k = which == PLAN_K;
+    if (!l->prepare_tasks[of_k ? PLAN_APART_K : PLAN_APART_V])
+        return view_turned(call, which);
+    return view_of((char *)call->shared +
+                       (of_k ? l->apart_k_at : l->apart_v_at),
+                   element(call), p->G, p->n_k - p->n_past,
+                   of_k ? p->d_k : p->d_v, false);
 }
 
 struct view view_past(const struct attn_call *call, enum plan_job which)

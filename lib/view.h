@@ -31,6 +31,10 @@ struct view view_operand(const struct attn_call *call, enum plan_job which);
 /* The same after rotation, if there is one: what is compared. */
 struct view view_turned(const struct attn_call *call, enum plan_job which);
 
+/* The new rows of PLAN_K or PLAN_V as tiles read them: turned, and copied
+ * where heads lay packed and many blocks go over them. */
+struct view view_apart(const struct attn_call *call, enum plan_job which);
+
 /* The cached rows of PLAN_K or PLAN_V. */
 struct view view_past(const struct attn_call *call, enum plan_job which);
 

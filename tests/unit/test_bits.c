@@ -28,8 +28,11 @@ static void teardown(void)
 
 /* ----------------------------------------------------------- the calls */
 
-/* Many tiles; few queries on many keys; projections; most options. */
-enum shape { TILES, DECODE, DECODE_ALONE, PROJECTED, OPTIONS, WIDE, N_SHAPES };
+/* Many tiles; few queries on many keys; projections; most options; rows of
+ * all heads, which are copied. */
+enum shape {
+    TILES, DECODE, DECODE_ALONE, PROJECTED, OPTIONS, WIDE, PACKED, N_SHAPES
+};
 
 static void project(void)
 {
@@ -44,13 +47,37 @@ static void project(void)
     t.in.num_kv_heads = 2;
 }
 
+/* u's name = t's [B, heads, n, d] as [B, n, heads * d] */
+static void pack(enum attn_in name)
+{
+    const int64_t *dim = t.in.tensor[name].dim;
+    int64_t heads = dim[1], n = dim[2], d = dim[3];
+    trial_same(&u, name, SHAPE(dim[0], n, heads * d), 0);
+    for (int64_t i = 0; i < dim[0] * heads * n * d; i++) {
+        int64_t c = i % d, row = i / d % n, h = i / d / n % heads;
+        int64_t b = i / d / n / heads;
+        trial_set(&u, name, ((b * n + row) * heads + h) * d + c,
+                  trial_get(&t, name, i));
+    }
+}
+
+static void pack_all(void)
+{
+    u.in = t.in;
+    for (enum attn_in name = ATTN_Q; name <= ATTN_V; name++)
+        pack(name);
+    u.in.num_heads = 4;
+    u.in.num_kv_heads = 2;
+}
+
 static void make(enum shape shape)
 {
     const struct sizes sizes[] = {[TILES] = {2, 2, 1, 267, 514, 64, 64},
                                   [DECODE] = {2, 4, 2, 1, 20000, 16, 9},
                                   [DECODE_ALONE] = {1, 1, 1, 2, 30000, 5, 3},
                                   [OPTIONS] = {3, 4, 2, 130, 267, 16, 9},
-                                  [WIDE] = {3, 1, 1, 7, 57, 257, 130}};
+                                  [WIDE] = {3, 1, 1, 7, 57, 257, 130},
+                                  [PACKED] = {2, 4, 2, 520, 267, 16, 9}};
     teardown();
     setup();
     t.in.returns = ATTN_RETURN(ATTN_OUT_OUTPUT);
@@ -58,6 +85,10 @@ static void make(enum shape shape)
         project();
     else
         trial_operands(&t, sizes[shape]);
+    if (shape == PACKED) {
+        pack_all();
+        t.in = u.in;
+    }
     if (shape != OPTIONS)
         return;
     trial_random(&t, ATTN_BIAS, SHAPE(130, 267), 1);
@@ -101,6 +132,39 @@ START_TEST(output_does_not_know_what_else_is_returned)
             run(&u);
             expect_same_bits(ATTN_OUT_OUTPUT);
         }
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------- layout */
+
+static void expect_heads_apart_in_rows_of_all_heads(void)
+{
+    int64_t n = t.plan.n_q, H = t.plan.H, d = t.plan.d_v;
+    const float *apart = t.out.data[ATTN_OUT_OUTPUT];
+    const float *packed = u.out.data[ATTN_OUT_OUTPUT];
+    for (int64_t row = 0; row < t.plan.B * H * n; row++) {
+        int64_t i = row % n, h = row / n % H, b = row / n / H;
+        ck_assert_msg(!memcmp(apart + row * d,
+                              packed + ((b * n + i) * H + h) * d,
+                              (size_t)d * sizeof *apart),
+                      "row %d of head %d", (int)i, (int)h);
+    }
+}
+
+START_TEST(packed_heads_have_the_bits_of_heads_apart)
+{
+    const int64_t queries[] = {130, 520}; /* read where they lie; copied */
+    for (int i = 0; i < 4; i++) {
+        make(TILES);
+        trial_operands(&t, (struct sizes){2, 4, 2, queries[i / 2], 267, 16, 9});
+        trial_random(&t, ATTN_PAST_K, SHAPE(2, 2, 33, 16), 1);
+        trial_random(&t, ATTN_PAST_V, SHAPE(2, 2, 33, 9), 1);
+        t.in.rope = i % 2;
+        pack_all();
+        run(&t);
+        run(&u);
+        expect_heads_apart_in_rows_of_all_heads();
     }
 }
 END_TEST
@@ -247,6 +311,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         output_does_not_know_what_else_is_returned,
+        packed_heads_have_the_bits_of_heads_apart,
         an_item_alone_has_the_bits_it_has_in_a_batch,
         any_number_of_threads_gives_the_same_bits,
         any_order_of_tasks_gives_the_same_bits,
