@@ -2,10 +2,16 @@
 /*
  * linger - see linger.h. New ones come through a pipe, so that the list
  * belongs to the watch alone.
+ *
+ * Whoever was ended by guest.c is deaf: its receiving side is shut, so it
+ * always seems readable and at its end; yet what the peer sends still comes,
+ * as long as our sending side is open. Such a one is asked in each round.
  */
 #include "linger.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +24,7 @@
 
 static struct lingering {
     int fd;
+    bool deaf;
     int64_t since_ns, heard_ns;
 } list[LINGER_MAX];
 static int count;
@@ -48,7 +55,7 @@ static void admit_new(void)
     while (read(inbox[0], &fd, sizeof fd) == sizeof fd) {
         if (count == LINGER_MAX)
             drop(0);
-        list[count++] = (struct lingering){ fd, now, now };
+        list[count++] = (struct lingering){ fd, false, now, now };
     }
 }
 
@@ -62,8 +69,18 @@ int linger_look(struct pollfd *at)
             || now - list[i].heard_ns > SILENT_NS)
             drop(i);
     for (int i = 0; i < count; i++)
-        at[i] = (struct pollfd){ .fd = list[i].fd, .events = POLLIN };
+        at[i] = (struct pollfd){ .fd = list[i].fd,
+                                 .events = list[i].deaf ? 0 : POLLIN };
     return count;
+}
+
+static bool is_open(int fd)
+{
+    struct tcp_info info = { .tcpi_state = 0 };
+    socklen_t size = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0
+        && info.tcpi_state == TCP_ESTABLISHED;
 }
 
 /* True: the peer has closed, too. */
@@ -72,16 +89,19 @@ static bool drain(struct lingering *l)
     static char waste[65536];
     ssize_t n = 1;
 
-    for (int i = 0; i < READS_A_ROUND && n > 0; i++)
+    for (int i = 0; i < READS_A_ROUND && n > 0; i++) {
         n = recv(l->fd, waste, sizeof waste, MSG_DONTWAIT);
-    l->heard_ns = request_now_ns();
-    return n == 0;
+        if (n > 0)
+            l->heard_ns = request_now_ns();
+    }
+    l->deaf = n == 0 && is_open(l->fd);
+    return n == 0 && !l->deaf;
 }
 
 void linger_act(const struct pollfd *at, int n)
 {
     for (int i = n - 1; i >= 0; i--)
         if (at[i].revents & (POLLERR | POLLHUP | POLLNVAL)
-            || (at[i].revents & POLLIN && drain(&list[i])))
+            || ((at[i].revents & POLLIN || list[i].deaf) && drain(&list[i])))
             drop(i);
 }

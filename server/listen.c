@@ -260,6 +260,7 @@ static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
         work_stop_request(r, (enum problem)verdict);
     else
         return;
+    r->guest->lingers = true;
     reply_raw(r);
 }
 
@@ -293,6 +294,14 @@ static int descriptor_of(struct MHD_Connection *c)
         ->connect_fd;
 }
 
+/* Bytes that came after both sides are shut would be answered by a reset. */
+static void linger(const struct guest *g)
+{
+    if (atomic_load(&g->verdict) == PROBLEM_NONE)
+        shutdown(g->fd, SHUT_WR);
+    watch_linger(dup(g->fd));
+}
+
 static void on_guest(void *none, struct MHD_Connection *c, void **context,
                      enum MHD_ConnectionNotificationCode what)
 {
@@ -309,7 +318,7 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
         return;
     }
     if (g != NULL && g->lingers)
-        watch_linger(dup(descriptor_of(c)));
+        linger(g);
     if (g != NULL)
         guest_leave(g);
 }
@@ -404,7 +413,8 @@ static size_t unescape(void *none, struct MHD_Connection *c, char *text)
 }
 
 /* One door: its socket, threads, connections; admin: not NULL for the second,
- * which has a thread of its own. */
+ * which has a thread of its own. In a hurry (turbo), the library closes without
+ * shutting its sending side before, which linger() decides. */
 static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
                                     void *admin)
 {
@@ -416,7 +426,7 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
 
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
-        | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, admin,
+        | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, NULL, NULL, on_request, admin,
         MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
         MHD_OPTION_ARRAY, pool,
         MHD_OPTION_LISTEN_SOCKET, fd,

@@ -50,6 +50,29 @@ START_TEST(body_that_stops_is_408)
 }
 END_TEST
 
+/* It goes on after all; its bytes are taken, and it reads why. */
+START_TEST(body_that_stopped_for_too_long_is_told)
+{
+    const char *arguments[] = { "--min-rate-after", "0.3", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    begin_upload(fd);
+    ck_assert(metric_reaches(d.port, "attention_rejected_total{"
+                             "reason=\"body_stalled\"}", 1, 10));
+    memset(text, ' ', 100);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_msg(raw_send(fd, text, 100), "block %d", i);
+        daemon_rest(0.005);
+    }
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 408);
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
 START_TEST(body_that_trickles_is_408)
 {
     const char *arguments[] = { "--min-rate-after", "0.5", NULL };
@@ -358,6 +381,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         body_that_stops_is_408,
+        body_that_stopped_for_too_long_is_told,
         body_that_trickles_is_408,
         body_at_the_least_rate_is_read,
         silent_connection_is_closed_after_the_header_timeout,

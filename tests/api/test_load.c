@@ -210,6 +210,29 @@ START_TEST(deadline_that_passes_while_the_body_comes_is_told)
 }
 END_TEST
 
+/* Silent until it is given up, then it goes on: its bytes are taken, and it
+ * reads why. */
+START_TEST(deadline_of_an_upload_that_was_silent_is_told)
+{
+    char text[4096];
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Request-Timeout: 0.1\r\nContent-Length: 1000000\r\n"
+                      "\r\n"));
+    ck_assert(metric_reaches(d.port, "attention_cancelled_total{"
+                             "reason=\"deadline\"}", 1, 10));
+    memset(text, ' ', sizeof text);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_msg(raw_send(fd, text, sizeof text), "block %d", i);
+        daemon_rest(0.005);
+    }
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 504);
+    ck_assert(raw_closed(fd, 5));
+    close(fd);
+}
+END_TEST
+
 START_TEST(deadline_that_holds_changes_nothing)
 {
     const char *headers[] = { "Request-Timeout: 30", NULL };
@@ -282,6 +305,7 @@ int main(void)
         deadline_passes_on_time_beside_others,
         deadline_passes_in_the_upload,
         deadline_that_passes_while_the_body_comes_is_told,
+        deadline_of_an_upload_that_was_silent_is_told,
         deadline_that_holds_changes_nothing,
         deadline_cuts_a_streamed_reply_visibly,
         slow_reader_costs_no_worker,
