@@ -42,12 +42,12 @@ static bool read_length(const char *text, int64_t *length)
 
 static enum problem admit_framing(struct request *r)
 {
-    int lengths = header_count(r, "Content-Length");
-    int codings = header_count(r, "Transfer-Encoding");
-    int hosts = header_count(r, "Host");
+    int lengths = r->headers.lines[HEADER_CONTENT_LENGTH];
+    int codings = r->headers.lines[HEADER_TRANSFER_ENCODING];
+    int hosts = r->headers.lines[HEADER_HOST];
 
     r->must_close = true;
-    if (!header_all_sound(r))
+    if (!r->headers.sound)
         return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL, "A header has a "
                          "name with a character that no name may have, such "
                          "as a blank, or a value with a NUL or a second "
@@ -60,11 +60,11 @@ static enum problem admit_framing(struct request *r)
     if (lengths > 1)
         return refuse_header(r, "Content-Length", "is there twice");
     if (codings > 1 || (codings == 1 && strcasecmp(
-            header_value(r, "Transfer-Encoding"), "chunked") != 0))
+            r->headers.value[HEADER_TRANSFER_ENCODING], "chunked") != 0))
         return refuse_header(r, "Transfer-Encoding", "is not \"chunked\"");
     r->chunked = codings == 1;
     r->has_length = lengths == 1;
-    if (r->has_length && !read_length(header_value(r, "Content-Length"),
+    if (r->has_length && !read_length(r->headers.value[HEADER_CONTENT_LENGTH],
                                       &r->content_length))
         return refuse_header(r, "Content-Length", "is no number of bytes");
     r->must_close = false;
@@ -130,7 +130,7 @@ static enum problem admit_type(struct request *r)
         "multipart/", "image/", "audio/", "video/", "application/xml",
         "text/xml"
     };
-    const char *type = header_value(r, "Content-Type");
+    const char *type = r->headers.value[HEADER_CONTENT_TYPE];
 
     for (size_t i = 0; type && i < sizeof refused / sizeof *refused; i++)
         if (strncasecmp(type, refused[i], strlen(refused[i])) == 0)
@@ -138,15 +138,15 @@ static enum problem admit_type(struct request *r)
                              "is declared as %.100s; application/json is "
                              "expected.", type);
     r->form_declared = form_declared(type);
-    r->form_reply = form_accepted(header_value(r, "Accept"));
+    r->form_reply = form_accepted(r->headers.value[HEADER_ACCEPT]);
     return PROBLEM_NONE;
 }
 
 static enum problem admit_encoding(struct request *r)
 {
-    const char *encoding = header_value(r, "Content-Encoding");
+    const char *encoding = r->headers.value[HEADER_CONTENT_ENCODING];
 
-    if (header_count(r, "Content-Encoding") > 1)
+    if (r->headers.lines[HEADER_CONTENT_ENCODING] > 1)
         return fault_set(&r->fault, PROBLEM_ENCODING, NULL, "Content-Encoding "
                          "is there twice; gzip once or none is expected.");
     if (encoding == NULL || header_is_word(encoding, "identity")
@@ -175,7 +175,7 @@ static bool read_seconds(const char *text, double *seconds)
 
 static enum problem admit_timeout(struct request *r)
 {
-    const char *text = header_value(r, "Request-Timeout");
+    const char *text = r->headers.value[HEADER_REQUEST_TIMEOUT];
     double seconds;
 
     if (text == NULL)
@@ -231,7 +231,7 @@ enum problem admit(struct request *r)
     static enum problem (*const questions[])(struct request *r) = {
         admit_timeout, admit_length, admit_encoding, admit_type, admit_load
     };
-    const char *expect = header_value(r, "Expect");
+    const char *expect = r->headers.value[HEADER_EXPECT];
 
     admit_guest(r);
     admit_framing(r);

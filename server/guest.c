@@ -208,6 +208,11 @@ static void look_at(struct guest *g, int64_t now_ns)
     double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
 
     switch ((enum guest_doing)atomic_load(&g->doing)) {
+    case GUEST_KEPT:
+        g->kept_ns = atomic_load(&g->since_ns);
+        if (has_left(g))
+            end(g, PROBLEM_NONE);
+        break;
     case GUEST_NEW:
         if (seconds > header_timeout_s(g) || has_left(g))
             end(g, PROBLEM_NONE);
@@ -229,8 +234,15 @@ static void look_at(struct guest *g, int64_t now_ns)
     }
 }
 
-static bool is_looked_at(int doing)
+/* Once between two requests: if the guest's end came together with the last
+ * one, the library has not noticed it and waits for more. */
+static bool is_looked_at(const struct guest *g)
 {
+    int doing = atomic_load_explicit(&g->doing, memory_order_relaxed);
+
+    if (doing == GUEST_KEPT)
+        return g->kept_ns != atomic_load_explicit(&g->since_ns,
+                                                  memory_order_relaxed);
     return doing == GUEST_NEW || doing == GUEST_UPLOADS
         || doing == GUEST_READS;
 }
@@ -242,8 +254,7 @@ void guest_look(int64_t now_ns)
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
 
-        if (!is_looked_at(atomic_load_explicit(&g->doing,
-                                               memory_order_relaxed)))
+        if (!is_looked_at(g))
             continue;
         hold(g);
         look_at(g, now_ns);

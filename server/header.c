@@ -11,35 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-const char *header_value(const struct request *r, const char *name)
-{
-    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
-}
-
-struct count {
-    const char *name;
-    int n;
+static const char *const names[HEADER_COUNT] = {
+    "Accept", "Content-Encoding", "Content-Length", "Content-Type", "Expect",
+    "Host", "Request-Timeout", "traceparent", "Transfer-Encoding",
+    "X-Request-Id"
 };
-
-static enum MHD_Result count_line(void *count, enum MHD_ValueKind kind,
-                                  const char *name, const char *value)
-{
-    struct count *c = count;
-
-    (void)kind;
-    (void)value;
-    c->n += strcasecmp(name, c->name) == 0;
-    return MHD_YES;
-}
-
-int header_count(const struct request *r, const char *name)
-{
-    struct count count = { name, 0 };
-
-    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_line,
-                              &count);
-    return count.n;
-}
 
 bool header_is_word(const char *value, const char *word)
 {
@@ -50,16 +26,25 @@ bool header_is_word(const char *value, const char *word)
 }
 
 struct look {
+    struct headers *headers;
     const char *end;    /* of the value before; NULL: none */
-    bool sound;
 };
+
+static bool is_of_token(char c)
+{
+    char lower = (char)(c | 0x20);
+
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9')
+        || strchr("!#$%&'*+-.^_`|~", c) != NULL;
+}
 
 static bool is_token(const char *name)
 {
-    static const char letters[] = "!#$%&'*+-.^_`|~0123456789"
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t n = 0;
 
-    return *name != '\0' && name[strspn(name, letters)] == '\0';
+    while (name[n] != '\0' && is_of_token(name[n]))
+        n++;
+    return n > 0 && name[n] == '\0';
 }
 
 /* Is there anything but blanks and line ends? */
@@ -78,26 +63,39 @@ static bool is_behind(const char *value, const char *name)
     return value == colon + 1 + strspn(colon + 1, " \t");
 }
 
+static void note(struct headers *h, const char *name, const char *value)
+{
+    int i = 0;
+
+    while (i < HEADER_COUNT && strcasecmp(name, names[i]) != 0)
+        i++;
+    if (i < HEADER_COUNT && h->lines[i]++ == 0)
+        h->value[i] = value;
+}
+
 static enum MHD_Result look_at(void *look, enum MHD_ValueKind kind,
                                const char *name, const char *value)
 {
     struct look *l = look;
 
     (void)kind;
-    l->sound = value != NULL && is_token(name) && is_behind(value, name)
-        && (l->end == NULL || !is_text(l->end, name));
+    if (value == NULL || !is_token(name) || !is_behind(value, name)
+        || (l->end != NULL && is_text(l->end, name)))
+        l->headers->sound = false;
     l->end = value != NULL ? value + strlen(value) : NULL;
-    return l->sound ? MHD_YES : MHD_NO;
+    note(l->headers, name, value);
+    return MHD_YES;
 }
 
 /* Behind the last value there are an end of a line and an empty line. */
-bool header_all_sound(const struct request *r)
+void header_read(struct MHD_Connection *connection, struct headers *headers)
 {
-    struct look look = { NULL, true };
+    struct look look = { headers, NULL };
 
-    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, look_at, &look);
-    return look.sound
-        && (look.end == NULL || !is_text(look.end, look.end + 2));
+    *headers = (struct headers){ .sound = true };
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
+    if (look.end != NULL && is_text(look.end, look.end + 2))
+        headers->sound = false;
 }
 
 const char *header_path(const char *target)

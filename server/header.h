@@ -6,18 +6,39 @@
 #ifndef HEADER_H
 #define HEADER_H
 
-#include "request.h"
+#include <stdbool.h>
 
-/* Header `name` of r, or NULL; how many lines of it there are. */
-const char *header_value(const struct request *r, const char *name);
-int header_count(const struct request *r, const char *name);
+struct MHD_Connection;
+
+/* The headers that mean something here. */
+enum header {
+    HEADER_ACCEPT,
+    HEADER_CONTENT_ENCODING,
+    HEADER_CONTENT_LENGTH,
+    HEADER_CONTENT_TYPE,
+    HEADER_EXPECT,
+    HEADER_HOST,
+    HEADER_REQUEST_TIMEOUT,
+    HEADER_TRACEPARENT,
+    HEADER_TRANSFER_ENCODING,
+    HEADER_X_REQUEST_ID,
+    HEADER_COUNT
+};
+
+struct headers {
+    const char *value[HEADER_COUNT];    /* of its first line, or NULL */
+    int lines[HEADER_COUNT];
+    bool sound;     /* No name has a blank or another letter that none may
+                       have, no value a NUL or a second line: other readers
+                       than this one would see another request. */
+};
+
+/* Reads all header lines once; the values belong to the connection, and stay
+ * until its request is completed. */
+void header_read(struct MHD_Connection *connection, struct headers *headers);
 
 /* Is the value this word, whatever its case, and blanks behind it? */
 bool header_is_word(const char *value, const char *word);
-
-/* No name has a blank or another letter that none may have, no value a NUL
- * or a second line: other readers than this one would see another request. */
-bool header_all_sound(const struct request *r);
 
 /* The path within a request's target, which may be "http://host/path". */
 const char *header_path(const char *target);

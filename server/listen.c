@@ -35,7 +35,7 @@
 #include "watch.h"
 #include "work.h"
 
-#define CONNECTION_MEMORY_BYTES ((size_t)128 << 10)
+#define CONNECTION_MEMORY_BYTES ((size_t)64 << 10)
 #define RESUMED_EXTRA_S 7
 #define ACCEPT_REST_NS 50000000
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
@@ -66,21 +66,30 @@ static bool is_visible_ascii(const char *text, size_t most)
     return n > 0 && n <= most && text[n] == '\0';
 }
 
+/* 8 digits of the time, which turns over after 52 days, and 6 of a number. */
+static const char *own_id(struct request *r)
+{
+    static const char digits[] = "0123456789abcdef";
+    static atomic_ullong next;
+    uint64_t value = (uint64_t)r->time_ns >> 20 << 24
+        | (atomic_fetch_add(&next, 1) & 0xffffff);
+
+    for (int i = 14; i >= 0; i -= i == 9 ? 2 : 1, value >>= 4)
+        r->own_id[i] = digits[value & 15];
+    r->own_id[8] = '-';
+    return r->own_id;
+}
+
 static void identify(struct request *r)
 {
-    static atomic_ullong next;
-    const char *id = header_value(r, "X-Request-Id");
-    const char *trace = header_value(r, "traceparent");
+    const char *id = r->headers.value[HEADER_X_REQUEST_ID];
+    const char *trace = r->headers.value[HEADER_TRACEPARENT];
+    bool usable = id != NULL && is_visible_ascii(id, REQUEST_ID_MAX);
 
-    if (id != NULL && is_visible_ascii(id, REQUEST_ID_MAX))
-        snprintf(r->id, sizeof r->id, "%s", id);
-    else
-        snprintf(r->id, sizeof r->id, "%08llx-%06llx",
-                 (unsigned long long)r->time_ns >> 20 & 0xffffffff,
-                 (unsigned long long)atomic_fetch_add(&next, 1));
-    if (trace != NULL && strlen(trace) == 55 && is_visible_ascii(trace, 55)
+    r->id = usable ? id : own_id(r);
+    if (trace != NULL && strlen(trace) == 55
         && strspn(trace, "0123456789abcdef-") == 55)
-        snprintf(r->traceparent, sizeof r->traceparent, "%s", trace);
+        r->traceparent = trace;
 }
 
 static struct request *enter(struct MHD_Connection *c, const char *url,
@@ -100,8 +109,9 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->fd = r->guest->fd;
     r->peer = r->guest->address;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
-    snprintf(r->method, sizeof r->method, "%s", method);
-    snprintf(r->path, sizeof r->path, "%s", header_path(url));
+    r->method = method;
+    r->path = header_path(url);
+    header_read(c, &r->headers);
     identify(r);
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
@@ -236,16 +246,6 @@ static enum MHD_Result on_request(void *admin, struct MHD_Connection *c,
 
 /* ------------------------------------------------------------- the way out */
 
-/* If the peer's end of sending came together with its request, the library
- * has not noticed it and would wait for more; this wakes it up. */
-static void notice_half_closed(const struct request *r)
-{
-    char byte;
-
-    if (recv(r->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-        shutdown(r->fd, SHUT_RD);
-}
-
 /* A body that stopped coming, or that we have no time for any more. */
 static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
 {
@@ -278,8 +278,6 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
         watch_remove(r);
     if (atomic_load(&r->where) == PHASE_UPLOAD && r->status == 0)
         refuse_rest(r, end);
-    if (end == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        notice_half_closed(r);
     reply_record(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (!r->streamed || queue_leave(r))
         request_free(r);

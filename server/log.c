@@ -80,7 +80,7 @@ static void put_text(struct line *line, const char *name, const char *text)
         return;
     put_name(line, name);
     if (!line->json && plain(text)) {
-        put(line, "%s", text);
+        put(line, "%.*s", LOG_LINE_MAX / 2, text);
         return;
     }
     problem_escape(escaped, sizeof escaped, text);

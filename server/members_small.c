@@ -92,23 +92,32 @@ static void put_word(struct members *c, enum field_id id,
     unknown_word(c, pointer, word, nearest ? nearest : words[0]);
 }
 
-static void put_name(struct members *c, const json_t *item,
-                     const char *pointer)
+static void refuse_name(struct members *c, const json_t *item, size_t i)
 {
     const char *name = json_string_value(item);
-    if (!name) {
+    size_t length = json_string_length(item);
+    char pointer[FAULT_POINTER_MAX];
+
+    snprintf(pointer, sizeof pointer, "/return/%zu", i);
+    if (!name)
         fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
                   "\"%s\" is no string, expected a name such as \"output\".",
                   pointer);
-        return;
-    }
-    size_t length = json_string_length(item);
-    enum attn_out out = field_find_out(name, length);
-    if (out == ATTN_N_OUT)
+    else if (field_find_out(name, length) == ATTN_N_OUT)
         unknown_word(c, pointer, name, field_nearest_out(name, length));
-    else if (c->in->returns & ATTN_RETURN(out))
+    else
         fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
                   "\"%s\" names \"%s\" a second time.", pointer, name);
+}
+
+static void put_name(struct members *c, const json_t *item, size_t i)
+{
+    const char *name = json_string_value(item);
+    enum attn_out out = name ? field_find_out(name, json_string_length(item))
+                             : ATTN_N_OUT;
+
+    if (out == ATTN_N_OUT || c->in->returns & ATTN_RETURN(out))
+        refuse_name(c, item, i);
     else
         c->in->returns |= ATTN_RETURN(out);
 }
@@ -121,11 +130,8 @@ static void put_names(struct members *c, const json_t *list,
         fault_set(c->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is an empty list, expected at least one name.",
                   pointer);
-    for (size_t i = 0; i < json_array_size(list) && members_go_on(c); i++) {
-        char place[FAULT_POINTER_MAX];
-        snprintf(place, sizeof place, "/return/%zu", i);
-        put_name(c, json_array_get(list, i), place);
-    }
+    for (size_t i = 0; i < json_array_size(list) && members_go_on(c); i++)
+        put_name(c, json_array_get(list, i), i);
 }
 
 const char *members_expected(enum field_type type)

@@ -21,6 +21,7 @@
 #include "arena.h"
 #include "attention.h"
 #include "buffer.h"
+#include "header.h"
 #include "problem.h"
 
 struct MHD_Connection;
@@ -103,12 +104,13 @@ struct request {
     /* route */
     const struct route *route;      /* NULL: none matched */
     bool head;                      /* HEAD: the reply has no body */
-    char method[16];
-    char path[256];
-    char id[REQUEST_ID_MAX + 1];    /* X-Request-Id */
-    char traceparent[64];           /* "" if absent or malformed */
+    const char *method, *path;      /* the connection's memory */
+    const char *id;                 /* X-Request-Id: the client's, or ... */
+    char own_id[16];
+    const char *traceparent;        /* NULL if absent or malformed */
 
     /* admit: what the headers say */
+    struct headers headers;
     bool http_1_0;
     bool expects_continue;
     bool has_length;

@@ -57,7 +57,8 @@ static void info(struct request *r, struct answer *a)
 
 static void page(struct request *r, struct answer *a)
 {
-    answer_page(a, header_value(r, "Accept"), header_value(r, "Host"));
+    answer_page(a, r->headers.value[HEADER_ACCEPT],
+                r->headers.value[HEADER_HOST]);
 }
 
 static void openapi_yaml(struct request *r, struct answer *a)
@@ -165,8 +166,8 @@ enum problem route(struct request *r)
     r->head = strcmp(r->method, "HEAD") == 0;
     if (strcmp(r->method, row->method) != 0
         && !(r->head && strcmp(row->method, "GET") == 0))
-        return fault_set(&r->fault, PROBLEM_METHOD, NULL, "%s is not for %s; "
-                         "it takes %s.", r->method, r->path,
+        return fault_set(&r->fault, PROBLEM_METHOD, NULL, "%.40s is not for "
+                         "%s; it takes %s.", r->method, r->path,
                          route_allow(r->path));
     r->route = row;
     return PROBLEM_NONE;
