@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digits.h"
 #include "problem.h"
 
 static atomic_llong dropped;
@@ -28,39 +29,43 @@ struct line {
 };
 
 /* What does not fit is left out; the end of the line always fits. */
-static void put(struct line *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void put(struct line *line, const char *format, ...)
+static void put_bytes(struct line *line, const char *bytes, size_t n)
 {
-    va_list arguments;
-    size_t room = LOG_LINE_MAX - 3 - line->length;
-    va_start(arguments, format);
-    int n = vsnprintf(line->text + line->length, room, format, arguments);
-    va_end(arguments);
-    if (n > 0 && (size_t)n < room)
-        line->length += (size_t)n;
+    if (n > LOG_LINE_MAX - 3 - line->length)
+        return;
+    memcpy(line->text + line->length, bytes, n);
+    line->length += n;
 }
 
-static void put_name(struct line *line, const char *name)
+static void put(struct line *line, const char *text)
 {
-    const char *comma = line->length > 1 ? line->json ? "," : " " : "";
-    put(line, line->json ? "%s\"%s\":" : "%s%s=", comma, name);
+    put_bytes(line, text, strlen(text));
+}
+
+static void put_name(struct line *line, const char *name, const char *unit)
+{
+    if (line->length > 1)
+        put(line, line->json ? "," : " ");
+    put(line, line->json ? "\"" : "");
+    put(line, name);
+    put(line, unit);
+    put(line, line->json ? "\":" : "=");
 }
 
 static void put_integer(struct line *line, const char *name, int64_t value)
 {
-    put_name(line, name);
-    put(line, "%lld", (long long)value);
+    char digits[DIGITS_MAX];
+
+    put_name(line, name, "");
+    put_bytes(line, digits, (size_t)(digits_put(digits, value, 1) - digits));
 }
 
 static void put_ms(struct line *line, const char *name, int64_t ns)
 {
-    char full[32];
-    snprintf(full, sizeof full, "%s_ms", name);
-    put_name(line, full);
-    put(line, "%lld.%03lld", (long long)(ns / 1000000),
-        (long long)(ns / 1000 % 1000));
+    char digits[DIGITS_MAX];
+
+    put_name(line, name, "_ms");
+    put_bytes(line, digits, (size_t)(digits_put_ms(digits, ns) - digits));
 }
 
 /* logfmt needs quotes around what is not a plain word. */
@@ -72,38 +77,50 @@ static bool plain(const char *text)
     return *text != '\0';
 }
 
-/* At most half of the line, so that no value pushes out those behind it. */
+/* At most a quarter of the line: no value pushes out those behind it. */
 static void put_text(struct line *line, const char *name, const char *text)
 {
-    char escaped[LOG_LINE_MAX / 2];
+    char escaped[LOG_LINE_MAX / 4];
     if (!text || !*text)
         return;
-    put_name(line, name);
+    put_name(line, name, "");
     if (!line->json && plain(text)) {
-        put(line, "%.*s", LOG_LINE_MAX / 2, text);
+        put_bytes(line, text, strnlen(text, sizeof escaped));
         return;
     }
     problem_escape(escaped, sizeof escaped, text);
-    put(line, "\"%s\"", escaped);
+    put(line, "\"");
+    put(line, escaped);
+    put(line, "\"");
 }
 
-/* RFC 3339 in UTC, with milliseconds. */
+/* RFC 3339 in UTC, with milliseconds. Lines come many to a second. */
 static void put_time(struct line *line, int64_t time_ns)
 {
-    time_t seconds = (time_t)(time_ns / 1000000000);
+    static _Thread_local struct {
+        time_t at;
+        char text[32];
+    } second;
+    time_t at = (time_t)(time_ns / 1000000000);
+    char digits[DIGITS_MAX];
     struct tm tm;
-    char text[32];
-    gmtime_r(&seconds, &tm);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    put_name(line, "time");
-    put(line, line->json ? "\"%s.%03dZ\"" : "%s.%03dZ", text,
-        (int)(time_ns / 1000000 % 1000));
+
+    if (second.at != at || second.text[0] == '\0')
+        strftime(second.text, sizeof second.text, "%Y-%m-%dT%H:%M:%S.",
+                 gmtime_r(&at, &tm));
+    second.at = at;
+    put_name(line, "time", "");
+    put(line, line->json ? "\"" : "");
+    put(line, second.text);
+    put_bytes(line, digits, (size_t)(digits_put(digits, time_ns / 1000000
+                                                % 1000, 3) - digits));
+    put(line, line->json ? "Z\"" : "Z");
 }
 
 static struct line begin(enum config_log form, char *text)
 {
     struct line line = {text, 0, form == CONFIG_LOG_JSON};
-    put(&line, "%s", line.json ? "{" : "");
+    put(&line, line.json ? "{" : "");
     return line;
 }
 

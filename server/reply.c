@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "config.h"
+#include "digits.h"
 #include "encode.h"
 #include "guest.h"
 #include "listen.h"
@@ -69,24 +70,6 @@ static void header(struct MHD_Response *response, const char *name,
         MHD_add_response_header(response, name, value);
 }
 
-/* Milliseconds with three decimals; snprintf() of five such takes as long as
- * reading a hundred numbers. */
-static char *put_ms(char *at, int64_t ns)
-{
-    char digits[24];
-    int64_t us = ns / 1000;
-    int n = 0;
-
-    for (; us > 0 || n < 4; us /= 10)
-        digits[n++] = (char)('0' + us % 10);
-    while (n > 0) {
-        *at++ = digits[--n];
-        if (n == 3)
-            *at++ = '.';
-    }
-    return at;
-}
-
 static void server_timing(const struct request *r, char text[256])
 {
     char *at = text;
@@ -95,7 +78,7 @@ static void server_timing(const struct request *r, char text[256])
         if (r->step_ns[step] < 0 || (r->streamed && step == STEP_ENCODE))
             continue;
         at = stpcpy(stpcpy(at, at > text ? ", " : ""), step_name[step]);
-        at = put_ms(stpcpy(at, ";dur="), r->step_ns[step]);
+        at = digits_put_ms(stpcpy(at, ";dur="), r->step_ns[step]);
     }
     *at = '\0';
 }

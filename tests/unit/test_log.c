@@ -102,12 +102,14 @@ START_TEST(a_line_fits_whatever_the_values)
     memset(path, '\x01', sizeof path);
     memset(id, '"', sizeof id);
     path[4999] = id[4999] = '\0';
-    entry.path = path;
+    entry.path = entry.method = path;
     entry.id = id;
     for (int form = CONFIG_LOG_LOGFMT; form <= CONFIG_LOG_JSON; form++) {
         size_t n = log_access_line((enum config_log)form, &entry, line);
         ck_assert_uint_le(n, LOG_LINE_MAX);
         ck_assert_int_eq(line[n - 1], '\n');
+        line[n] = '\0';
+        ck_assert_ptr_nonnull(strstr(line, "total_ms"));
         if (form == CONFIG_LOG_JSON)
             ck_assert_int_eq(line[n - 2], '}');
     }
