@@ -355,13 +355,12 @@ static int open_admin(char *error, size_t size)
 
 int listen_open(char *error, size_t size)
 {
-    int status = 0;
+    int status;
 
     door.fd = notify_socket();
     door.handed_over = door.fd >= 0;
-    if (!door.handed_over)
-        status = socket_listen(config.host, (int)config.port, &door.fd, error,
-                               size);
+    status = door.handed_over ? socket_adopt(door.fd, error, size)
+        : socket_listen(config.host, (int)config.port, &door.fd, error, size);
     if (status == 0)
         status = open_admin(error, size);
     if (status != 0)
@@ -452,29 +451,35 @@ int listen_start(char *error, size_t size)
 }
 
 /* Those whom the kernel has greeted already are let in before the door is
- * shut: a closed listening socket would reset them. MHD_quiesce_daemon() may
- * abort, when it and the library's threads take the socket out of the same
- * epoll set; so the library keeps its number. But a socket that was handed
- * over stays open, and who waits there is for the next daemon. */
+ * shut: a closed listening socket would reset them. But a socket that was
+ * handed over stays open, and who waits there is for the next daemon.
+ * MHD_quiesce_daemon() may abort, when it and the library's threads take the
+ * socket out of the same epoll set; so it stays in there, and says nothing. A
+ * thread that has as many connections as it may has it out for now, and would
+ * turn in circles if it came back shut: then whoever knocks hears nothing. */
 void listen_quiesce(void)
 {
     struct sockaddr_storage peer;
     int64_t room = door.limit - guest_count();
+    bool silent = socket_silence(door.fd, (int)config.io_threads);
     int fd;
 
-    if (door.handed_over) {
-        MHD_quiesce_daemon(door.daemon);
+    if (door.handed_over)
         return;
-    }
     socket_refuse_more(door.fd);
     while (room-- > 0 && (fd = socket_accept(door.fd, &peer)) >= 0)
         MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
                            sizeof peer);
-    socket_retire(door.fd);
+    if (silent)
+        shutdown(door.fd, SHUT_RDWR);
 }
 
+/* The library shuts its listening socket, the handed over one as well, unless
+ * it is something else by then. */
 void listen_stop(void)
 {
+    if (door.handed_over)
+        socket_retire(door.fd);
     MHD_stop_daemon(door.daemon);
     if (door.admin != NULL)
         MHD_stop_daemon(door.admin);

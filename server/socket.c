@@ -11,10 +11,10 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -110,6 +110,19 @@ void socket_url(int fd, char *url, size_t size)
              ntohs(address.sin6_port));
 }
 
+int socket_adopt(int fd, char *error, size_t size)
+{
+    int listens = 0;
+    socklen_t length = sizeof listens;
+
+    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length);
+    if (listens != 0)
+        return 0;
+    snprintf(error, size, "the descriptor that was handed over (LISTEN_FDS) "
+             "is no listening socket");
+    return EXIT_PORT;
+}
+
 void socket_refuse_more(int fd)
 {
     struct sock_filter drop_all = { BPF_RET | BPF_K, 0, 0, 0 };
@@ -126,12 +139,22 @@ int socket_accept(int fd, struct sockaddr_storage *peer)
                    SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+bool socket_silence(int fd, int sets)
+{
+    struct epoll_event never = { .events = EPOLLONESHOT };
+    long most = sysconf(_SC_OPEN_MAX);
+
+    for (int e = 0; e < most && sets > 0; e++)
+        sets -= epoll_ctl(e, EPOLL_CTL_MOD, fd, &never) == 0;
+    return sets == 0;
+}
+
 void socket_retire(int fd)
 {
     int nothing = eventfd(0, EFD_CLOEXEC);
 
     if (nothing < 0)
-        return;     /* and who asks for a connection gets no answer */
+        return;
     dup3(nothing, fd, O_CLOEXEC);
     close(nothing);
 }

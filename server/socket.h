@@ -6,6 +6,7 @@
 #ifndef SOCKET_H
 #define SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ struct sockaddr_storage;
 /* Listens on host:port (0: any). 0, or an exit status with one clear line. */
 int socket_listen(const char *host, int port, int *fd, char *error,
                   size_t size);
+
+/* Is fd, which somebody else made, a socket that listens? As above. */
+int socket_adopt(int fd, char *error, size_t size);
 
 /* "http://127.0.0.1:8080": what fd is bound to; brackets for IPv6. */
 void socket_url(int fd, char *url, size_t size);
@@ -29,8 +33,12 @@ void socket_refuse_more(int fd);
 /* One connection that waits, not blocking; below 0: none. */
 int socket_accept(int fd, struct sockaddr_storage *peer);
 
-/* Closes what fd stands for, and lets it stand for something that is never
- * ready, so that nothing else can get its number yet. */
+/* The epoll sets that fd is in, other people's too, report nothing of it any
+ * more but once that it is shut. False: it is in fewer of them. */
+bool socket_silence(int fd, int sets);
+
+/* Closes fd, and lets its number stand for something that is never ready, so
+ * that nothing else can get it yet. */
 void socket_retire(int fd);
 
 /* Tells the peer now what has come, not in 40 ms. By Nagle's rule one that

@@ -13,11 +13,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "daemon.h"
 #include "http.h"
+#include "metric.h"
+#include "raw.h"
 #include "suite.h"
 
 static struct daemon d;
@@ -123,10 +126,19 @@ static pid_t hand_over(int fd)
     _exit(127);
 }
 
+static void wait_for_end(pid_t child, int expected)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == expected,
+                  "%x", status);
+}
+
 /* By one daemon after the other. */
 START_TEST(socket_that_is_handed_over_is_served)
 {
-    int port, status, fd = listening_socket(&port);
+    int port, fd = listening_socket(&port);
 
     for (int i = 0; i < 2; i++) {
         pid_t child = hand_over(fd);
@@ -135,9 +147,68 @@ START_TEST(socket_that_is_handed_over_is_served)
         ck_assert_int_eq(r.status, 200);
         http_free(&r);
         kill(child, SIGTERM);
-        ck_assert_int_eq(waitpid(child, &status, 0), child);
-        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        wait_for_end(child, 0);
     }
+    close(fd);
+}
+END_TEST
+
+/* Seconds of CPU time of a child, so far. */
+static double cpu_seconds(pid_t child)
+{
+    struct timespec t;
+    clockid_t clock;
+
+    ck_assert_int_eq(clock_getcpuclockid(child, &clock), 0);
+    ck_assert_int_eq(clock_gettime(clock, &t), 0);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+START_TEST(what_is_handed_over_and_does_not_listen_is_no_port)
+{
+    int file = open("/dev/null", O_RDWR);
+    int silent = socket(AF_INET, SOCK_STREAM, 0);
+
+    wait_for_end(hand_over(file), 3);
+    wait_for_end(hand_over(silent), 3);
+    close(file);
+    close(silent);
+}
+END_TEST
+
+/* The first has an upload in hand; whoever comes meanwhile waits for the
+ * second, and costs the first nothing. */
+START_TEST(who_comes_while_one_daemon_ends_is_served_by_the_next)
+{
+    int port, fd = listening_socket(&port), late[8];
+    char text[4096], head[128];
+    pid_t first = hand_over(fd);
+    int early = raw_open(port);
+
+    snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+             "Content-Length: %zu\r\n\r\n", strlen(CALL_EXAMPLE));
+    ck_assert(raw_say(early, head));
+    ck_assert(metric_reaches(port, "attention_inflight_requests", 2, 20));
+    kill(first, SIGTERM);
+    daemon_rest(1.0);
+    double before = cpu_seconds(first);
+    for (int i = 0; i < 8; i++) {
+        late[i] = raw_open(port);
+        ck_assert(raw_post(late[i], "", CALL_EXAMPLE));
+    }
+    daemon_rest(1.0);
+    ck_assert_double_lt(cpu_seconds(first) - before, 0.3);
+    ck_assert(raw_say(early, CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(early, text, sizeof text, 5), 200);
+    wait_for_end(first, 0);
+    pid_t second = hand_over(fd);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(raw_reply(late[i], text, sizeof text, 20), 200);
+        close(late[i]);
+    }
+    kill(second, SIGTERM);
+    wait_for_end(second, 0);
+    close(early);
     close(fd);
 }
 END_TEST
@@ -148,6 +219,8 @@ int main(void)
         second_port_answers_health_and_metrics_only,
         service_manager_is_told_of_ready_watchdog_and_stopping,
         socket_that_is_handed_over_is_served,
+        what_is_handed_over_and_does_not_listen_is_no_port,
+        who_comes_while_one_daemon_ends_is_served_by_the_next,
         NULL
     };
 
