@@ -57,41 +57,6 @@ static struct guest *guest_of(struct MHD_Connection *c)
         ->socket_context;
 }
 
-static bool is_visible_ascii(const char *text, size_t most)
-{
-    size_t n = 0;
-
-    while (text[n] > ' ' && text[n] <= '~' && n <= most)
-        n++;
-    return n > 0 && n <= most && text[n] == '\0';
-}
-
-/* 8 digits of the time, which turns over after 52 days, and 6 of a number. */
-static const char *own_id(struct request *r)
-{
-    static const char digits[] = "0123456789abcdef";
-    static atomic_ullong next;
-    uint64_t value = (uint64_t)r->time_ns >> 20 << 24
-        | (atomic_fetch_add(&next, 1) & 0xffffff);
-
-    for (int i = 14; i >= 0; i -= i == 9 ? 2 : 1, value >>= 4)
-        r->own_id[i] = digits[value & 15];
-    r->own_id[8] = '-';
-    return r->own_id;
-}
-
-static void identify(struct request *r)
-{
-    const char *id = r->headers.value[HEADER_X_REQUEST_ID];
-    const char *trace = r->headers.value[HEADER_TRACEPARENT];
-    bool usable = id != NULL && is_visible_ascii(id, REQUEST_ID_MAX);
-
-    r->id = usable ? id : own_id(r);
-    if (trace != NULL && strlen(trace) == 55
-        && strspn(trace, "0123456789abcdef-") == 55)
-        r->traceparent = trace;
-}
-
 static struct request *enter(struct MHD_Connection *c, const char *url,
                              const char *method, const char *version)
 {
@@ -112,7 +77,7 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->method = method;
     r->path = header_path(url);
     header_read(c, &r->headers);
-    identify(r);
+    request_identify(r);
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
 }

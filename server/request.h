@@ -180,6 +180,9 @@ struct request *request_new(void);
 /* All that it owns. */
 void request_free(struct request *r);
 
+/* Gives it its id, the one that it brought or one of ours, and its trace. */
+void request_identify(struct request *r);
+
 /* Adds the time since the last mark to a step. */
 void request_mark(struct request *r, enum step step);
 
