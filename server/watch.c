@@ -8,7 +8,9 @@
  * A peer that closed its sending side and one that closed altogether look
  * alike; but only the second answers bytes with a reset. So once, before any
  * byte of the reply, it is sent "100 Continue", which means nothing to a
- * client of HTTP/1.1 that still listens.
+ * client of HTTP/1.1 that still listens. To one of HTTP/1.0 each byte is the
+ * reply, but an urgent one: that is no part of the stream for whoever did not
+ * ask for it (SO_OOBINLINE).
  */
 #include "watch.h"
 
@@ -170,7 +172,7 @@ static int look_around(struct pollfd *at, int *wait_ms)
         *wait_ms = min_wait(*wait_ms, ROUND_MS);
     for (struct request *r = watch.head; r != NULL && n < room;
          r = r->watch_next, n++) {
-        short events = r->probed || r->http_1_0 ? 0 : POLLRDHUP;
+        short events = r->probed ? 0 : POLLRDHUP;
 
         eyes[n] = (struct eye){ r->watch_number, r->deadline_ns <= now };
         at[n] = (struct pollfd){ .fd = r->fd,
@@ -208,10 +210,12 @@ static void release(void)
 static void ask_whether_there(struct request *r)
 {
     static const char probe[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    size_t n = r->http_1_0 ? 1 : sizeof probe - 1;
+    int how = r->http_1_0 ? MSG_OOB : 0;
 
     r->probed = true;
     if (is_suspended(r))
-        send(r->fd, probe, sizeof probe - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        send(r->fd, probe, n, how | MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void cut(struct request *r, enum problem problem)

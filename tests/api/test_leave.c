@@ -118,15 +118,22 @@ START_TEST(half_closed_pipeline_gets_all_its_answers)
 }
 END_TEST
 
+/* Long enough to be asked whether it is there; it sees nothing of that which
+ * it could not pass over. */
 START_TEST(half_closed_request_computes_to_its_end)
 {
+    static const char *const versions[] = { "1.1", "1.0" };
     char text[65536];
-    int fd = raw_open(d.port);
 
-    ck_assert(raw_post(fd, "", huge));
-    raw_half_close(fd);
-    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 50), 200);
-    close(fd);
+    for (int i = 0; i < 2; i++) {
+        int fd = raw_open(d.port);
+
+        post_with(fd, versions[i], huge);
+        raw_half_close(fd);
+        ck_assert_int_eq(raw_reply(fd, text, sizeof text, 50), 200);
+        ck_assert_int_eq(strncmp(text, "HTTP/1.1 200 OK\r\n", 17), 0);
+        close(fd);
+    }
 }
 END_TEST
 
@@ -150,14 +157,14 @@ static double time_to_notice(const char *counter, int n)
 }
 
 /* Once of ten times at least, for this machine may have other work to do. */
-static void gone_in_work_is_noticed(void (*leave)(int fd))
+static void gone_in_work_is_noticed(const char *version, void (*leave)(int fd))
 {
     double best = 1e9;
 
     for (int n = 1; n <= 10 && best > 0.1 * daemon_slack(); n++) {
         int fd = raw_open(d.port);
 
-        ck_assert(raw_post(fd, "", huge));
+        post_with(fd, version, huge);
         wait_for_work(1);
         leave(fd);
         double seconds = time_to_notice(CANCELLED("gone_in_work"), n);
@@ -168,7 +175,7 @@ static void gone_in_work_is_noticed(void (*leave)(int fd))
 
 START_TEST(reset_in_the_work_ends_the_work)
 {
-    gone_in_work_is_noticed(raw_reset);
+    gone_in_work_is_noticed("1.1", raw_reset);
 }
 END_TEST
 
@@ -179,9 +186,16 @@ static void close_orderly(int fd)
 
 START_TEST(orderly_close_in_the_work_ends_the_work)
 {
-    gone_in_work_is_noticed(close_orderly);
+    gone_in_work_is_noticed("1.1", close_orderly);
 }
 END_TEST
+
+START_TEST(orderly_close_of_http_1_0_in_the_work_ends_the_work)
+{
+    gone_in_work_is_noticed("1.0", close_orderly);
+}
+END_TEST
+
 
 /* The request that asks is one itself. */
 static void wait_for_upload(void)
@@ -237,6 +251,7 @@ int main(void)
         half_closed_request_computes_to_its_end,
         reset_in_the_work_ends_the_work,
         orderly_close_in_the_work_ends_the_work,
+        orderly_close_of_http_1_0_in_the_work_ends_the_work,
         reset_in_the_upload_is_noticed,
         close_in_the_upload_is_noticed,
         reset_in_the_reply_ends_the_work,
