@@ -7,6 +7,7 @@
 #include "work.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "compute.h"
 #include "config.h"
@@ -105,10 +106,15 @@ static void do_job(struct job *job)
         job->finished = stage_of(r)->task(r, job->task, job->lane);
 }
 
+/* Workers compute, I/O threads wait: those who wait go first where the cores
+ * are few. A worker that is woken takes no core from the one that woke it,
+ * and what comes in meanwhile is answered beside the longest work. */
 static void *worker(void *none)
 {
     struct job job = { .request = NULL };
+    struct sched_param none_of_it = { 0 };
 
+    sched_setscheduler(0, SCHED_BATCH, &none_of_it);
     while (queue_next(&job))
         do_job(&job);
     return none;

@@ -2,6 +2,8 @@
 /*
  * test_start.c - how the daemon starts, and how it says that it cannot.
  */
+#include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,33 @@ START_TEST(host_that_is_none_is_told_in_one_line)
 
     ck_assert_int_eq(run(arguments, "--host"), 2);
     daemon_forget(&d);
+}
+END_TEST
+
+static int threads_of_policy(pid_t pid, int policy)
+{
+    char path[64];
+    struct dirent *thread;
+    int n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    ck_assert_ptr_nonnull(threads);
+    while ((thread = readdir(threads)) != NULL)
+        n += sched_getscheduler(atoi(thread->d_name)) == policy;
+    closedir(threads);
+    return n;
+}
+
+START_TEST(workers_leave_the_cores_to_those_who_wait)
+{
+    const char *arguments[] = { "--threads", "3", NULL };
+
+    daemon_start(&d, arguments);
+    for (int i = 0; i < 500 && threads_of_policy(d.pid, SCHED_BATCH) < 3; i++)
+        usleep(10000);
+    ck_assert_int_eq(threads_of_policy(d.pid, SCHED_BATCH), 3);
+    daemon_stop(&d);
 }
 END_TEST
 
@@ -164,6 +193,7 @@ int main(void)
         what_is_wrong_with_the_settings_is_told_in_one_line,
         taken_port_is_told_in_one_line,
         host_that_is_none_is_told_in_one_line,
+        workers_leave_the_cores_to_those_who_wait,
         help_and_version_go_to_standard_output,
         healthcheck_tells_ready_from_absent,
         variables_are_settings_and_flags_go_before_them,
