@@ -3,7 +3,7 @@
 
 For n = 2 ... 16 with d = 4, turn by turn in one run: attentiond, and a
 libmicrohttpd program that reads the same body and answers as many bytes
-(swallow.c). The ratio is the median over the turns. Then an open loop at half
+(swallow.c), with as much memory for a connection. The ratio is the median over the turns. Then an open loop at half
 of what was reached; requests in two writes on a kept connection, where a
 cliff of 40 or 200 ms would show, by Nagle's rule and without; /livez with
 every worker busy and the queue full; memory after a thousand mixed requests
@@ -24,6 +24,7 @@ from sweep import Client, Server, closed_loop, metric
 
 MOST_RATE = 8000       # above it openloop takes a whole core for itself
 QUEUE = 8
+POOL_KIB = "64"        # CONNECTION_MEMORY_BYTES of the daemon
 
 
 class Report:
@@ -167,7 +168,8 @@ def main():
     print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n")
     report = Report()
     with Server(command, "stderr") as service, \
-            Server([f"{options.tools}/swallow", "0"], "stdout") as floor:
+            Server([f"{options.tools}/swallow", "0", POOL_KIB],
+                   "stdout") as floor:
         for n in (2, 4, 8, 16):
             compare(options, report, service.url, floor.url, n)
         cliff(report, service.url, floor.url)

@@ -5,7 +5,10 @@
  * ("/attention?bytes=800"). What it reaches is what the network and the
  * library cost; what attentiond reaches beside it is the service.
  *
- *     swallow [PORT]      0: any; prints the address, ends on SIGTERM
+ *     swallow [PORT [KIB]]    0: any; prints the address, ends on SIGTERM
+ *
+ * KIB: what the library holds for a connection, and clears after each request:
+ * much of it (256, the default) favours large bodies, little small ones.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +47,7 @@ static enum MHD_Result answer(void *none, struct MHD_Connection *c,
 int main(int argc, char **argv)
 {
     int port = argc > 1 ? atoi(argv[1]) : 0, number = 0;
+    size_t pool = argc > 2 ? strtoul(argv[2], NULL, 10) << 10 : 256 << 10;
     struct MHD_Daemon *daemon;
     sigset_t ends;
 
@@ -58,7 +62,7 @@ int main(int argc, char **argv)
     daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD, (uint16_t)port, NULL, NULL, answer,
         NULL, MHD_OPTION_THREAD_POOL_SIZE, 2u,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)256 << 10,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool,
         MHD_OPTION_END);
     if (daemon == NULL)
         return 1;
