@@ -133,7 +133,9 @@ struct request {
     atomic_int stop;                /* enum problem: CANCELLED, DEADLINE,
                                        DRAINING ...; looked at between tasks */
     struct request *watch_next, *watch_previous;
-    bool watched, probed;
+    bool watched;
+    int asked;                      /* how often, whether it is there */
+    int64_t asked_ns;
     int64_t watch_number;
     bool done;                      /* the walk is over: reply */
 

@@ -6,11 +6,12 @@
  * the watch's eyes, and its descriptor is its own.
  *
  * A peer that closed its sending side and one that closed altogether look
- * alike; but only the second answers bytes with a reset. So once, before any
- * byte of the reply, it is sent "100 Continue", which means nothing to a
- * client of HTTP/1.1 that still listens. To one of HTTP/1.0 each byte is the
- * reply, but an urgent one: that is no part of the stream for whoever did not
- * ask for it (SO_OOBINLINE).
+ * alike; but only the second answers bytes with a reset. So, before any byte of
+ * the reply, it is sent "100 Continue", which means nothing to a client of
+ * HTTP/1.1 that still listens; and again a few times, for it may go later, or be
+ * a relay that learns only by writing that its own client went. To a client of
+ * HTTP/1.0 each byte is the reply, but an urgent one: that is no part of the
+ * stream for whoever did not ask for it (SO_OOBINLINE).
  */
 #include "watch.h"
 
@@ -37,6 +38,8 @@
 #define REST_MS 1000        /* between two without */
 #define GUESTS_MS 50        /* between two looks at the guests, if any */
 #define TRIM_MS 1000
+#define ASKS_MOST 4         /* some clients take no more than five answers */
+#define ASK_AGAIN_NS INT64_C(1000000000)
 #define SETTLE_MS 500       /* of silence, and kept connections may close */
 #define CUT_MS 3000         /* for what is cut to be told so */
 
@@ -155,6 +158,14 @@ static bool is_suspended(const struct request *r)
     return where == PHASE_QUEUE || where == PHASE_WORK;
 }
 
+static bool is_to_be_asked(const struct request *r, int64_t now_ns)
+{
+    if (r->asked == 0)
+        return true;
+    return r->asked < ASKS_MOST
+        && now_ns - r->asked_ns >= ASK_AGAIN_NS << 2 * (r->asked - 1);
+}
+
 static int min_wait(int a, int64_t b)
 {
     return b < 0 ? 0 : b < a ? (int)b : a;
@@ -172,7 +183,7 @@ static int look_around(struct pollfd *at, int *wait_ms)
         *wait_ms = min_wait(*wait_ms, ROUND_MS);
     for (struct request *r = watch.head; r != NULL && n < room;
          r = r->watch_next, n++) {
-        short events = r->probed ? 0 : POLLRDHUP;
+        short events = is_to_be_asked(r, now) ? POLLRDHUP : 0;
 
         eyes[n] = (struct eye){ r->watch_number, r->deadline_ns <= now };
         at[n] = (struct pollfd){ .fd = r->fd,
@@ -213,7 +224,8 @@ static void ask_whether_there(struct request *r)
     size_t n = r->http_1_0 ? 1 : sizeof probe - 1;
     int how = r->http_1_0 ? MSG_OOB : 0;
 
-    r->probed = true;
+    r->asked++;
+    r->asked_ns = request_now_ns();
     if (is_suspended(r))
         send(r->fd, probe, n, how | MSG_NOSIGNAL | MSG_DONTWAIT);
 }

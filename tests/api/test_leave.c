@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -197,6 +198,28 @@ START_TEST(orderly_close_of_http_1_0_in_the_work_ends_the_work)
 END_TEST
 
 
+/* By then it has been asked, was there, and read the question: unread bytes
+ * would make of its close a reset. */
+START_TEST(client_that_first_half_closes_and_later_leaves_is_noticed)
+{
+    static const char *const versions[] = { "1.1", "1.0" };
+    char text[64];
+
+    for (int i = 0; i < 2; i++) {
+        int fd = raw_open(d.port);
+
+        post_with(fd, versions[i], huge);
+        wait_for_work(1);
+        raw_half_close(fd);
+        daemon_rest(0.3);
+        recv(fd, text, sizeof text, MSG_DONTWAIT);
+        ck_assert_double_eq(metric(d.port, IN_WORK), 1);
+        close(fd);
+        time_to_notice(CANCELLED("gone_in_work"), i + 1);
+    }
+}
+END_TEST
+
 /* The request that asks is one itself. */
 static void wait_for_upload(void)
 {
@@ -252,6 +275,7 @@ int main(void)
         reset_in_the_work_ends_the_work,
         orderly_close_in_the_work_ends_the_work,
         orderly_close_of_http_1_0_in_the_work_ends_the_work,
+        client_that_first_half_closes_and_later_leaves_is_noticed,
         reset_in_the_upload_is_noticed,
         close_in_the_upload_is_noticed,
         reset_in_the_reply_ends_the_work,
