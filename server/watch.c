@@ -6,12 +6,12 @@
  * the watch's eyes, and its descriptor is its own.
  *
  * A peer that closed its sending side and one that closed altogether look
- * alike; but only the second answers bytes with a reset. So, before any byte of
- * the reply, it is sent "100 Continue", which means nothing to a client of
- * HTTP/1.1 that still listens; and again a few times, for it may go later, or be
- * a relay that learns only by writing that its own client went. To a client of
- * HTTP/1.0 each byte is the reply, but an urgent one: that is no part of the
- * stream for whoever did not ask for it (SO_OOBINLINE).
+ * alike; but only the second answers bytes with a reset. So, before any byte
+ * of the reply, it is sent "100 Continue", which means nothing to a client of
+ * HTTP/1.1 that still listens; and again a few times, for it may go later, or
+ * be a relay that learns only by writing that its own client went. To a client
+ * of HTTP/1.0 each byte is the reply, but an urgent one: that is no part of
+ * the stream for whoever did not ask for it (SO_OOBINLINE).
  */
 #include "watch.h"
 
