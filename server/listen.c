@@ -280,7 +280,7 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
             watch_wake();
         return;
     }
-    if (g != NULL && g->lingers)
+    if (g != NULL && (g->lingers || socket_unread(g->fd) > 0))
         linger(g);
     if (g != NULL)
         guest_leave(g);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -192,6 +193,13 @@ static int connect_to(const char *host, int port, int timeout_ms)
     }
     freeaddrinfo(list);
     return fd;
+}
+
+int socket_unread(int fd)
+{
+    int bytes = 0;
+
+    return ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
 void socket_acknowledge(int fd)

@@ -41,6 +41,9 @@ bool socket_silence(int fd, int sets);
  * that nothing else can get it yet. */
 void socket_retire(int fd);
 
+/* Bytes that came and were not read: a close would be a reset. */
+int socket_unread(int fd);
+
 /* Tells the peer now what has come, not in 40 ms. By Nagle's rule one that
  * wrote its headers alone waits for that before it sends the body. */
 void socket_acknowledge(int fd);

@@ -222,6 +222,43 @@ START_TEST(malformed_length_is_refused_and_closes)
 }
 END_TEST
 
+/* A megabyte of it, of which the HTTP library reads the beginning: whoever
+ * sends all of it before it listens reads the answer, and no reset. */
+static void check_flood(const char *begin, const char *more, int expected)
+{
+    static char flood[1 << 20];
+    size_t first = strlen(begin), n = strlen(more), part = 1 << 18;
+    char text[4096];
+    int fd = raw_open(d.port);
+
+    memcpy(flood, begin, first);
+    for (size_t i = first; i < sizeof flood; i++)
+        flood[i] = more[(i - first) % n];
+    for (size_t i = 0; i < sizeof flood; i += part) {
+        ck_assert_msg(raw_send(fd, flood + i, part), "%s: %zu", more, i);
+        daemon_rest(0.02);
+    }
+    int status = raw_reply(fd, text, sizeof text, 5);
+    ck_assert_msg(status == expected, "%s: %d", more, status);
+    ck_assert_int_eq((int)recv(fd, text, 1, 0), 0);
+    close(fd);
+}
+
+START_TEST(flood_of_headers_is_answered)
+{
+    check_flood("GET /livez HTTP/1.1\r\nHost: x\r\nA: ", "b", 431);
+    check_flood("GET /livez HTTP/1.1\r\nHost: x\r\n", "A: b\r\n", 431);
+    check_flood("GET /", "a", 414);
+}
+END_TEST
+
+START_TEST(what_follows_a_request_that_closes_resets_no_reply)
+{
+    check_flood("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                "\r\n", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+}
+END_TEST
+
 /* ------------------------------------------------------------ first lines */
 
 static int post_to(const char *target, const char *version, const char *host,
@@ -281,6 +318,8 @@ int main(void)
         header_that_may_be_read_in_two_ways_is_400_and_closes,
         header_that_is_only_unusual_is_read,
         malformed_length_is_refused_and_closes,
+        flood_of_headers_is_answered,
+        what_follows_a_request_that_closes_resets_no_reply,
         any_decimal_above_0_is_a_deadline,
         two_encodings_are_415_and_blanks_behind_one_nothing,
         path_with_a_nul_is_404,
