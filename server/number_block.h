@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * number_block - 64 bytes of a row judged as a whole, on words with a bit for
- * each byte: where numbers begin and end, and whether all of them are well
- * made, with a comma right behind and otherwise white space. No byte is
- * looked at by itself. For the wide readers of rows.
+ * each byte: each byte by its kind and the one before it. For the wide readers
+ * of rows.
  */
 #ifndef NUMBER_BLOCK_H
 #define NUMBER_BLOCK_H
@@ -18,53 +17,55 @@ struct number_marks {
     uint64_t digits, zeros, points, minuses, pluses, exps, commas, spaces;
 };
 
+/* A bit for each number: its first byte, its first digit, where its exponent
+ * begins or else its end, and the byte after it. */
 struct number_block {
-    uint64_t firsts, ends;   /* first digit of a number, the byte after it */
-    uint64_t digits, points; /* before an exponent, if there is one */
-    uint64_t minuses;        /* in front of a number */
-    uint64_t leads;          /* a 0 with a point behind */
-    uint64_t exps;           /* where exponents begin; they are not judged */
-    bool is_short;           /* no exponent, no more than 16 bytes a number */
+    uint64_t starts, firsts, stops, ends;
 };
 
-/* The numbers that end in the block, which begins where a number may. False
- * if there are none or something is not as it should be. What lies behind the
- * last end may be anything. */
+/* The numbers that end in the block, which begins where a number may, up to
+ * the first byte that cannot be there; between them one comma, right behind
+ * the number, and white space. False if there are none. What follows the last
+ * may be anything. */
+static inline __attribute__((always_inline)) bool
+number_judge_any(struct number_marks m, struct number_block *b)
+{
+    uint64_t signs = m.minuses | m.pluses;
+    uint64_t number = m.digits | m.points | signs | m.exps;
+    uint64_t starts = number & ~(number << 1);
+    uint64_t ends = ~number & number << 1;
+    uint64_t minuses = m.minuses & starts, others = signs ^ minuses;
+    uint64_t firsts = (starts & ~minuses) | minuses << 1;
+    /* Adding a bit to a run of ones sets the one behind the run. */
+    uint64_t fraction = (m.points << 1) + m.digits;
+    uint64_t exponent = ((m.exps | others) << 1) + m.digits;
+
+    uint64_t wrong = m.commas ^ ends;
+    wrong |= ~(number | m.commas | m.spaces);
+    wrong |= others & ~(m.exps << 1);
+    wrong |= (m.points | m.exps) & ~(m.digits << 1);
+    wrong |= (m.points | signs) << 1 & ~m.digits;
+    wrong |= m.exps << 1 & ~(m.digits | signs);
+    wrong |= (firsts & m.zeros) << 1 & m.digits;
+    wrong |= (m.points & (fraction | exponent)) | (m.exps & exponent);
+
+    ends &= m.digits << 1 & (wrong ^ (wrong - 1));
+    if (ends == 0)
+        return false;
+    uint64_t within = ~(uint64_t)0 >> __builtin_clzll(ends);
+    *b = (struct number_block){starts & within, firsts & within,
+                               (ends & ~exponent) | (m.exps & within), ends};
+    return true;
+}
+
+/* Most text has no exponents, so that much of this need not be done. */
 static inline __attribute__((always_inline)) bool
 number_judge(struct number_marks m, struct number_block *b)
 {
-    uint64_t number = m.digits | m.points | m.minuses | m.pluses | m.exps;
-    uint64_t other = ~(number | m.commas | m.spaces);
-    uint64_t usable = other ^ (other - 1); /* up to the first other byte */
-    uint64_t ends = ~number & number << 1 & usable;
-    if (ends == 0)
-        return false;
-    uint64_t within = ((uint64_t)1 << (63 - __builtin_clzll(ends))) - 1;
-
-    /* Adding a bit to a run of ones clears the run from there on. */
-    uint64_t exponent = number & ~(number + m.exps);
-    uint64_t digits = m.digits & ~exponent, points = m.points & ~exponent;
-    uint64_t minuses = m.minuses & ~exponent;
-    uint64_t starts = number & ~(number << 1);
-    uint64_t firsts = (starts & ~minuses) | minuses << 1;
-    uint64_t wrong = m.commas ^ ends;
-    wrong |= (minuses & ~starts) | (m.pluses & ~exponent);
-    wrong |= (points | minuses) & ~(digits >> 1);
-    wrong |= (points | m.exps) & ~(digits << 1);
-    wrong |= firsts & m.zeros & digits >> 1;
-    wrong |= points & ((points << 1) + digits); /* a second one */
-    if (wrong & within)
-        return false;
-
-    uint64_t run = number & number >> 1; /* of 2, then 4, 8, 16, 17 bytes */
-    run &= run >> 2;
-    run &= run >> 4;
-    run &= run >> 8;
-    run &= number << 1;
-    *b = (struct number_block){
-        firsts, ends, digits, points, minuses, m.zeros & points >> 1, m.exps,
-        ((run | exponent) & within) == 0};
-    return true;
+    if (m.exps != 0)
+        return number_judge_any(m, b);
+    m.exps = m.pluses = 0;
+    return number_judge_any(m, b);
 }
 
 #endif

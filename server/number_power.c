@@ -8,6 +8,7 @@
 #include "number_big.h"
 
 struct number_power number_powers[NUMBER_POWERS];
+uint64_t number_fractions[32];
 
 static void store(int k, number_u128 cut)
 {
@@ -55,4 +56,6 @@ __attribute__((constructor)) static void make_table(void)
         if (k <= NUMBER_POWER_MAX)
             store(k, leading(&five));
     }
+    for (int k = 0; k < 32; k++)
+        number_fractions[k] = number_power(-k).high;
 }

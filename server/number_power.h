@@ -27,6 +27,9 @@ enum {
 
 extern struct number_power number_powers[NUMBER_POWERS];
 
+/* The upper words of 10^0, 10^-1 ... side by side. */
+extern uint64_t number_fractions[32];
+
 static inline struct number_power number_power(int64_t k)
 {
     return number_powers[k - NUMBER_POWER_MIN];

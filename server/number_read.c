@@ -19,8 +19,6 @@ enum { DIGITS_OF_W = 19 }; /* 10^19 < 2^64 */
 /* Further digits of an exponent change nothing: no text has as many bytes. */
 static const int64_t exponent_limit = 1000000000000000;
 
-static const uint64_t infinity = (uint64_t)2047 << 52;
-
 struct decimal {
     bool negative;
     const char *digits, *end;       /* digits, perhaps a point among them */
@@ -143,41 +141,15 @@ static bool cut_digits(struct decimal *d)
     return cut;
 }
 
-/* w 10^q to the nearest binary64, as a bit pattern, infinity on overflow;
- * false if that took more than 128 bits, and *bits is one too low or right.
- * P = floor(w g / 2^64), the upper 128 of 192 bits. With w and g normalised,
- * w 10^q in units of P's last bit lies in (P - 1, P + 1), since g is at most
- * 1 too large and the floor at most 1 too small. So the only P that does not
- * tell how to round is the one just half way. */
-static bool round_product(uint64_t w, int64_t q, uint64_t *bits)
+bool number_round_subnormal(number_u128 product, int exponent, uint64_t *bits)
 {
-    *bits = 0;
-    if (w == 0 || q < NUMBER_POWER_MIN)
-        return true;
-    *bits = infinity;
-    if (q > 308)
-        return true;
-    int zeros = __builtin_clzll(w);
-    struct number_power g = number_power(q);
-    w <<= zeros;
-    number_u128 product = (number_u128)w * g.high;
-    product += (number_u128)w * g.low >> 64;
-
-    int top = (int)(product >> 127);
-    int exponent = 63 + top + number_log2_of_power10((int)q) - zeros;
-    int drop = 74 + top; /* all but 53 bits, but more of a subnormal */
-    if (exponent < -1022)
-        drop += -1022 - exponent;
+    int drop = 74 + (int)(product >> 127) - 1022 - exponent;
     *bits = 0;
     if (drop > 127)
         return false;
     number_u128 half = (number_u128)1 << (drop - 1);
     number_u128 rest = product & (2 * half - 1);
     *bits = (uint64_t)(product >> drop) + (rest > half);
-    if (exponent >= -1022)
-        *bits += (uint64_t)(exponent + 1022) << 52;
-    if (*bits > infinity)
-        *bits = infinity;
     return rest != half;
 }
 
@@ -187,10 +159,11 @@ static uint64_t round_decimal(struct decimal *d)
     const char *digits = d->digits;
     int64_t exponent = d->exponent;
     bool cut = cut_digits(d);
-    bool sure = round_product(d->w, d->exponent, &bits);
+    bool sure = number_round_product(d->w, d->exponent, &bits);
     if (sure && !cut)
         return bits;
-    if (sure && round_product(d->w + 1, d->exponent, &above) && above == bits)
+    if (sure && number_round_product(d->w + 1, d->exponent, &above) &&
+        above == bits)
         return bits;
     return number_round_exactly(digits, d->end, exponent, bits);
 }
@@ -203,7 +176,7 @@ enum number_status number_read(const char *p, const char *end, double *value,
     if (status != NUMBER_OK)
         return status;
     uint64_t bits = round_decimal(&d);
-    if (bits == infinity)
+    if (bits == number_infinity)
         return NUMBER_OVERFLOW;
     bits |= (uint64_t)d.negative << 63;
     memcpy(value, &bits, sizeof bits);

@@ -22,21 +22,22 @@
 
 enum { ROOM = 8192 };
 
-/* Memory behind which nothing may be touched: `end` is its end. */
+/* ROOM bytes before and behind which nothing may be touched: `end` is their
+ * end. */
 static char *end;
 
 static void setup(void)
 {
-    char *memory = mmap(NULL, 2 * ROOM, PROT_READ | PROT_WRITE,
+    char *memory = mmap(NULL, 3 * ROOM, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(memory, MAP_FAILED);
-    ck_assert_int_eq(mprotect(memory + ROOM, ROOM, PROT_NONE), 0);
-    end = memory + ROOM;
+    ck_assert_int_eq(mprotect(memory + ROOM, ROOM, PROT_READ | PROT_WRITE), 0);
+    end = memory + 2 * ROOM;
 }
 
 static void teardown(void)
 {
-    munmap(end - ROOM, 2 * ROOM);
+    munmap(end - 2 * ROOM, 3 * ROOM);
     number_use(number_levels() - 1);
 }
 
@@ -290,6 +291,25 @@ START_TEST(a_text_may_be_cut_at_every_byte)
 }
 END_TEST
 
+START_TEST(what_is_before_a_text_is_not_looked_at)
+{
+    static const char *const list[] = {
+        "7,8,9,10,11", "-0.5,1", "0.12345678901234567,-1.5,3",
+        "0.00012345678901234567890123456,1", "1234567.12345678,-2", "1.5e-7,2",
+    };
+    char *begin = end - ROOM;
+    for (EACH(i, list)) {
+        size_t n = strlen(list[i]), count = 1;
+        for (const char *p = list[i]; *p; p++)
+            count += *p == ',';
+        memset(begin, ']', ROOM);
+        memcpy(begin, list[i], n);
+        check_row(begin, end, ROOM, count, begin + n, false);
+        check_row(begin, end, ROOM, count, begin + n, true);
+    }
+}
+END_TEST
+
 static const struct { double value; const char *f64, *f32; } written[] = {
     {0, "0", "0"}, {-0.0, "-0.0", "-0.0"}, {1, "1", "1"}, {-1.5, "-1.5", "-1.5"},
     {0.1, "0.1", "0.1"}, {120, "120", "120"}, {1e-4, "0.0001", "0.0001"},
@@ -416,6 +436,7 @@ int main(void)
         a_row_stops_before_what_its_type_cannot_hold,
         every_level_reads_the_same,
         a_text_may_be_cut_at_every_byte,
+        what_is_before_a_text_is_not_looked_at,
         numbers_are_written_in_this_form,
         rows_are_written_into_the_room_they_ask_for,
         a_decimal_comma_in_the_locale_changes_nothing,
