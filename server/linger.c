@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ static struct lingering {
     int64_t since_ns, heard_ns;
 } list[LINGER_MAX];
 static int count;
+static atomic_int all;                  /* in the list or on their way to it */
 static int inbox[2] = { -1, -1 };
 
 bool linger_open(void)
@@ -35,15 +37,29 @@ bool linger_open(void)
     return pipe2(inbox, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
+static void leave(int fd)
+{
+    close(fd);
+    atomic_fetch_sub(&all, 1);
+}
+
 void linger_add(int fd)
 {
-    if (fd >= 0 && write(inbox[1], &fd, sizeof fd) != sizeof fd)
-        close(fd);
+    if (fd < 0)
+        return;
+    atomic_fetch_add(&all, 1);
+    if (write(inbox[1], &fd, sizeof fd) != sizeof fd)
+        leave(fd);
+}
+
+int linger_count(void)
+{
+    return atomic_load(&all);
 }
 
 static void drop(int i)
 {
-    close(list[i].fd);
+    leave(list[i].fd);
     list[i] = list[--count];
 }
 

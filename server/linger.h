@@ -18,6 +18,9 @@ bool linger_open(void);
 /* fd is owned from here on. Any thread. */
 void linger_add(int fd);
 
+/* How many linger. */
+int linger_count(void);
+
 /* The watch's thread: fills at most LINGER_MAX places; returns how many. */
 int linger_look(struct pollfd *at);
 void linger_act(const struct pollfd *at, int n);

@@ -341,13 +341,14 @@ static int64_t now_ms(void)
 }
 
 /* Rounds until nobody is left or the time is over. True: a second signal.
- * After the cut only those in the queue count: nobody waits for uploads. */
+ * After the cut nobody waits for uploads, but for who is told so. */
 static bool wait_for_guests(int64_t until_ms, bool cut_off)
 {
     int64_t settled_ms = now_ms() + SETTLE_MS, seen = listen_requests();
 
     while (now_ms() < until_ms) {
-        int64_t left = cut_off ? queue_length() : listen_in_flight();
+        int64_t left = linger_count()
+            + (cut_off ? queue_length() : listen_in_flight());
 
         if (listen_requests() != seen && !cut_off) {
             seen = listen_requests();

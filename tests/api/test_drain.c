@@ -173,6 +173,48 @@ START_TEST(upload_beyond_the_drain_timeout_is_503)
 }
 END_TEST
 
+/* Its bytes are taken for as long as it sends, so that it reads why. */
+static void check_goes_on_sending(int fd, const char *code)
+{
+    char text[4096] = "";
+
+    for (int i = 0; i < 100; i++) {
+        ck_assert_msg(raw_send(fd, text, 100), "%s: %d", code, i);
+        daemon_rest(0.01);
+    }
+    ck_assert_int_ge(raw_reply(fd, text, sizeof text, 10), 413);
+    ck_assert_msg(strstr(text, code) != NULL, "%s: %s", code, text);
+    close(fd);
+    check_end(5);
+}
+
+START_TEST(upload_that_is_cut_and_goes_on_reads_its_503)
+{
+    start("--drain-timeout", "0.2");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 100000\r\n\r\n{\"Q\":"));
+    ck_assert(metric_reaches(d.port, "attention_inflight_requests", 2, 5));
+    kill(d.pid, SIGTERM);
+    check_goes_on_sending(fd, "\"draining\"");
+}
+END_TEST
+
+START_TEST(upload_that_is_refused_before_the_end_reads_its_413)
+{
+    start("--body-bytes", "1000000");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 3000000\r\n\r\n{\"Q\":"));
+    ck_assert(metric_reaches(d.port, "attention_rejected_total{"
+                             "reason=\"body_too_large\"}", 1, 5));
+    kill(d.pid, SIGTERM);
+    check_goes_on_sending(fd, "\"body_too_large\"");
+}
+END_TEST
+
 START_TEST(second_signal_ends_at_once)
 {
     start("--drain-delay", "30");
@@ -284,6 +326,8 @@ int main(void)
         drain_delay_is_unready_but_accepts,
         work_beyond_the_drain_timeout_is_503,
         upload_beyond_the_drain_timeout_is_503,
+        upload_that_is_cut_and_goes_on_reads_its_503,
+        upload_that_is_refused_before_the_end_reads_its_413,
         second_signal_ends_at_once,
         process_1_ends_on_sigterm_too,
         twenty_clients_in_a_loop_see_no_short_reply,
