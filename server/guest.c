@@ -174,14 +174,19 @@ static bool sends_too_slowly(struct guest *g, int64_t now_ns)
     return is_below_rate(g, atomic_load(&g->bytes), now_ns);
 }
 
+static bool ask_kernel(const struct guest *g, struct tcp_info *info)
+{
+    socklen_t size = sizeof *info;
+
+    return getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+}
+
 static bool reads_too_slowly(struct guest *g, int64_t now_ns)
 {
     struct tcp_info info = { .tcpi_state = 0 };
-    socklen_t size = sizeof info;
     int waiting = 0;
 
-    if (ioctl(g->fd, SIOCOUTQ, &waiting) != 0
-        || getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    if (ioctl(g->fd, SIOCOUTQ, &waiting) != 0 || !ask_kernel(g, &info))
         return false;
     if (waiting == 0 || g->window_ns < atomic_load(&g->since_ns))
         begin_window(g, now_ns, (int64_t)info.tcpi_bytes_acked);
@@ -203,18 +208,37 @@ static bool has_left(const struct guest *g)
     return recv(g->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* If its end came together with the last request, the library has not noticed
+ * it and waits for more. Whether a next one has begun is seen by the bytes that
+ * came, once in a time-out; then it has another to be complete. */
+static bool is_kept_in_vain(struct guest *g, int64_t now_ns)
+{
+    double timeout_ns = header_timeout_s(g) * 1e9;
+    struct tcp_info info = { .tcpi_state = 0 };
+    bool first = g->window_ns < atomic_load(&g->since_ns);
+
+    if (!first && (double)(now_ns - g->window_ns) < timeout_ns)
+        return false;
+    if (first ? has_left(g) : g->begun)
+        return true;
+    if (!ask_kernel(g, &info))
+        return false;
+    g->begun = !first && (int64_t)info.tcpi_bytes_received != g->window_bytes;
+    begin_window(g, now_ns, (int64_t)info.tcpi_bytes_received);
+    return false;
+}
+
 static void look_at(struct guest *g, int64_t now_ns)
 {
     double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
 
     switch ((enum guest_doing)atomic_load(&g->doing)) {
-    case GUEST_KEPT:
-        g->kept_ns = atomic_load(&g->since_ns);
-        if (has_left(g))
-            end(g, PROBLEM_NONE);
-        break;
     case GUEST_NEW:
         if (seconds > header_timeout_s(g) || has_left(g))
+            end(g, PROBLEM_NONE);
+        break;
+    case GUEST_KEPT:
+        if (is_kept_in_vain(g, now_ns))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_UPLOADS:
@@ -234,17 +258,9 @@ static void look_at(struct guest *g, int64_t now_ns)
     }
 }
 
-/* Once between two requests: if the guest's end came together with the last
- * one, the library has not noticed it and waits for more. */
-static bool is_looked_at(const struct guest *g)
+static bool is_looked_at(int doing)
 {
-    int doing = atomic_load_explicit(&g->doing, memory_order_relaxed);
-
-    if (doing == GUEST_KEPT)
-        return g->kept_ns != atomic_load_explicit(&g->since_ns,
-                                                  memory_order_relaxed);
-    return doing == GUEST_NEW || doing == GUEST_UPLOADS
-        || doing == GUEST_READS;
+    return doing != GUEST_ABSENT && doing != GUEST_WAITS;
 }
 
 void guest_look(int64_t now_ns)
@@ -254,7 +270,8 @@ void guest_look(int64_t now_ns)
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
 
-        if (!is_looked_at(g))
+        if (!is_looked_at(atomic_load_explicit(&g->doing,
+                                               memory_order_relaxed)))
             continue;
         hold(g);
         look_at(g, now_ns);

@@ -44,7 +44,7 @@ struct guest {
     /* the watch's own: the window in which the rate is measured */
     int64_t window_ns;
     int64_t window_bytes;
-    int64_t kept_ns;        /* since when, as it was looked at */
+    bool begun;             /* a kept one, with its next request */
 };
 
 /* descriptors: no fd is above it. limit: connections for everybody. */

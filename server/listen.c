@@ -167,8 +167,10 @@ static enum MHD_Result come_back(struct request *r)
                               (unsigned)config.idle_timeout_s);
     if (!r->streamed && atomic_load(&r->stop) == PROBLEM_CANCELLED)
         return MHD_NO;
-    if (r->streamed)
+    if (r->streamed) {
+        atomic_store(&r->where, PHASE_REPLY);   /* is asked nothing now */
         watch_add(r);
+    }
     return leave(r);
 }
 

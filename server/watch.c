@@ -39,7 +39,7 @@
 #define GUESTS_MS 50        /* between two looks at the guests, if any */
 #define TRIM_MS 1000
 #define ASKS_MOST 4         /* some clients take no more than five answers */
-#define ASK_AGAIN_NS INT64_C(1000000000)
+#define ASK_AGAIN_NS INT64_C(250000000)    /* then four times that, ... */
 #define SETTLE_MS 500       /* of silence, and kept connections may close */
 #define CUT_MS 3000         /* for what is cut to be told so */
 

@@ -148,6 +148,35 @@ START_TEST(kept_connection_is_closed_after_the_idle_timeout_only)
 }
 END_TEST
 
+/* Byte by byte, within the idle time-out; silence would be allowed longer. */
+START_TEST(next_headers_that_trickle_end_a_kept_connection)
+{
+    const char *arguments[] = { "--header-timeout", "0.4", NULL };
+    char text[4096];
+
+    start(arguments);
+    int fd = raw_open(d.port), quick = raw_open(d.port);
+
+    for (int i = 0; i < 2; i++) {
+        ck_assert(raw_post(i == 0 ? fd : quick, "", CALL_EXAMPLE));
+        ck_assert_int_eq(raw_reply(i == 0 ? fd : quick, text, sizeof text, 5),
+                         200);
+    }
+    double from = daemon_clock();
+    while (raw_say(fd, "G") && daemon_clock() < from + 4 * daemon_slack()) {
+        ck_assert(raw_say(quick, "GET /livez HT"));
+        daemon_rest(0.1);
+        ck_assert(raw_say(quick, "TP/1.1\r\nHost: x\r\n\r\n"));
+        ck_assert_int_eq(raw_reply(quick, text, sizeof text, 5), 200);
+    }
+    ck_assert_double_lt(daemon_clock(), from + 4 * daemon_slack());
+    ck_assert_double_ge(daemon_clock(), from + 0.4);
+    close(fd);
+    close(quick);
+    daemon_stop(&d);
+}
+END_TEST
+
 /* Reads `pieces` at some pace, then no more. */
 static void check_reader_is_cut(int pieces)
 {
@@ -386,6 +415,7 @@ int main(void)
         body_at_the_least_rate_is_read,
         silent_connection_is_closed_after_the_header_timeout,
         kept_connection_is_closed_after_the_idle_timeout_only,
+        next_headers_that_trickle_end_a_kept_connection,
         reader_that_stops_is_cut,
         fast_reader_that_stops_is_cut,
         connections_above_the_limit_get_503_but_health,

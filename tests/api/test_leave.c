@@ -211,7 +211,7 @@ START_TEST(client_that_first_half_closes_and_later_leaves_is_noticed)
         post_with(fd, versions[i], huge);
         wait_for_work(1);
         raw_half_close(fd);
-        daemon_rest(0.3);
+        daemon_rest(0.1);
         recv(fd, text, sizeof text, MSG_DONTWAIT);
         ck_assert_double_eq(metric(d.port, IN_WORK), 1);
         close(fd);
