@@ -2,7 +2,7 @@
 /*
  * kernel_body.h - the kernels of one type, for the CPU the compiler is aiming
  * at; what each does is said in kernel.h. kernel_levels.c includes this twice
- * and defines real, whole (the integer of that size), NAME, LOWER, UPPER and
+ * and defines real, whole (the integer of that size), NAME, EACH and
  * the numbers of exp. A function called ..._of has vecs as a constant where it
  * is inlined; the one without fans out to three copies of it.
  */
@@ -100,8 +100,9 @@ static INLINE void NAME(zip)(vec x[LANES])
     UNROLL
     for (int i = 0; i < LANES / 2; i++) {
         vec a = x[i], b = x[i + LANES / 2];
-        y[2 * i] = __builtin_shufflevector(a, b, LOWER);
-        y[2 * i + 1] = __builtin_shufflevector(a, b, UPPER);
+        y[2 * i] = __builtin_shufflevector(a, b, EACH(IN_TURN, 0));
+        y[2 * i + 1] = __builtin_shufflevector(a, b,
+                                               EACH(IN_TURN, LANES / 2));
     }
     UNROLL
     for (int i = 0; i < LANES; i++) {

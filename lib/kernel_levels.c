@@ -41,8 +41,8 @@
 #define ROWS(vecs) ((vecs) == 1 ? 8 : 4)
 #endif
 
-/* Lines: keys that are scored together, keys that are mixed together, and how
-   many keys before they are wanted. */
+/* Lines: keys that are scored together (of as many as a vector has lanes),
+   keys that are mixed together, and how many keys before they are wanted. */
 #define MOST_KEYS 4
 #define FEW_KEYS 16
 #define AHEAD 8
@@ -59,15 +59,19 @@
 #define TEXT(x) #x
 #define QUOTED(x) TEXT(x)
 
-/* The lanes of two vectors in turn, of their lower and their upper halves. */
-#define LOWER_2 0, 2
-#define UPPER_2 1, 3
-#define LOWER_4 0, 4, 1, 5
-#define UPPER_4 2, 6, 3, 7
-#define LOWER_8 0, 8, 1, 9, 2, 10, 3, 11
-#define UPPER_8 4, 12, 5, 13, 6, 14, 7, 15
-#define LOWER_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define UPPER_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+/* f of h and each lane of a vector. */
+#define EACH_2(f, h) f(h, 0), f(h, 1)
+#define EACH_4(f, h) EACH_2(f, h), f(h, 2), f(h, 3)
+#define EACH_8(f, h) EACH_4(f, h), f(h, 4), f(h, 5), f(h, 6), f(h, 7)
+#define EACH_16(f, h) \
+    EACH_8(f, h), f(h, 8), f(h, 9), f(h, 10), f(h, 11), f(h, 12), f(h, 13), \
+    f(h, 14), f(h, 15)
+
+/* Of two vectors: their lanes in turn, h of each being left out; blocks of h
+   lanes, every other one. */
+#define IN_TURN(h, i) ((h) + (i) / 2 + (i) % 2 * LANES)
+#define EVEN(h, i) (2 * (i) - (i) % (h))
+#define ODD(h, i) (EVEN(h, i) + (h))
 
 #define LOG2E 1.44269504088896340736
 
@@ -76,8 +80,7 @@
 #define real float
 #define whole int32_t
 #define NAME(x) x##_f32
-#define LOWER JOINED(LOWER_, FLOATS)
-#define UPPER JOINED(UPPER_, FLOATS)
+#define EACH JOINED(EACH_, FLOATS)
 #ifdef __x86_64__
 #define MAXIMUM MAX_FLOATS
 #endif
@@ -98,8 +101,7 @@
 #define real double
 #define whole int64_t
 #define NAME(x) x##_f64
-#define LOWER JOINED(LOWER_, DOUBLES)
-#define UPPER JOINED(UPPER_, DOUBLES)
+#define EACH JOINED(EACH_, DOUBLES)
 #ifdef __x86_64__
 #define MAXIMUM MAX_DOUBLES
 #endif

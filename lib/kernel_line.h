@@ -6,8 +6,9 @@
  * function called ..._of has rows as a constant where it is inlined.
  */
 
-/* Asks for n rows of x, before they are wanted: some rows further on. What
-   the CPU guesses by itself comes too late where K and V take turns. */
+/* Asks for n rows of x, before they are wanted: some rows further on. The CPU
+   guesses by itself where row after row is read from its begin to its end, and
+   is only held up then, but not where several rows are read together. */
 static INLINE void NAME(ask_for)(int64_t n, int64_t d, const real *x,
                                  int64_t x_row)
 {
@@ -22,20 +23,35 @@ static INLINE void NAME(ask_for)(int64_t n, int64_t d, const real *x,
     }
 }
 
-/* Lane i of the result is the sum of all lanes of x[i]: each round zips the
-   first half with the second and adds lower to upper. */
-static INLINE vec NAME(sums)(vec x[LANES])
+#define FEW (LANES < MOST_KEYS ? LANES : MOST_KEYS)
+
+/* The sums of blocks of h lanes and their neighbours: those of a, of b. */
+#define FOLD(a, b, h) \
+    (__builtin_shufflevector(a, b, EACH(EVEN, h)) \
+     + __builtin_shufflevector(a, b, EACH(ODD, h)))
+#define PART(n) (LANES > (n) ? LANES / (n) : 1)
+
+/* Lane i of the result is the sum of all lanes of x[i], i < LANES, in two
+   steps: some vectors become one that has a block of lanes for each... */
+static INLINE vec NAME(sums_of_few)(const vec x[FEW])
 {
-    UNROLL
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        UNROLL
-        for (int i = 0; i < half; i++) {
-            vec a = x[i], b = x[i + half];
-            x[i] = __builtin_shufflevector(a, b, LOWER)
-                   + __builtin_shufflevector(a, b, UPPER);
-        }
+    vec a = FOLD(x[0], x[1], PART(2));
+
+    return FEW > 2 ? FOLD(a, FOLD(x[2], x[3], PART(2)), PART(4)) : a;
+}
+
+/* ... and these blocks become a lane. */
+static INLINE vec NAME(sums)(const vec x[LANES / FEW])
+{
+    vec a = x[0];
+
+    if (LANES > 8) {
+        a = FOLD(FOLD(x[0], x[1], PART(8)), FOLD(x[2], x[3], PART(8)),
+                 PART(16));
+    } else if (LANES > 4) {
+        a = FOLD(x[0], x[1], PART(8));
     }
-    return x[0];
+    return a;
 }
 
 /* sum[i][r] += the terms of k[i] . q[r] in the columns of one vector */
@@ -63,7 +79,8 @@ static INLINE void NAME(dot)(int keys, int rows, int64_t d, int64_t some,
 
 /* to[r][i] = the terms of k[i] . q[r], not yet summed across lanes */
 static INLINE void NAME(dots)(int keys, int rows, int64_t d, const real *q,
-                              const real *k, int64_t k_row, vec *to)
+                              const real *k, int64_t k_row,
+                              vec to[KERNEL_LINES][FEW])
 {
     vec sum[MOST_KEYS][KERNEL_LINES];
     int64_t c = 0;
@@ -85,8 +102,47 @@ static INLINE void NAME(dots)(int keys, int rows, int64_t d, const real *q,
     for (int i = 0; i < keys; i++) {
         UNROLL
         for (int r = 0; r < rows; r++) {
-            to[r * LANES + i] = sum[i][r];
+            to[r][i] = sum[i][r];
         }
+    }
+}
+
+/* The same for fewer than FEW keys, none included: in memory, that x of all
+   others may stay in registers. */
+static INLINE void NAME(last_dots)(int64_t keys, int rows, int64_t d,
+                                   const real *q, const real *k,
+                                   int64_t k_row, vec to[KERNEL_LINES][FEW])
+{
+    vec some[KERNEL_LINES][FEW] = {{{0}}};
+
+    for (int64_t i = 0; i < keys; i++) {
+        vec one[KERNEL_LINES][FEW];
+
+        NAME(dots)(1, rows, d, q, k + i * k_row, k_row, one);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            some[r][i] = one[r][0];
+        }
+    }
+    memcpy(to, some, sizeof some);
+}
+
+/* to[r] = the sums of few keys, fewer at the end of K */
+static INLINE void NAME(score_line)(int64_t keys, int rows, int64_t d,
+                                    const real *q, const real *k,
+                                    int64_t k_row, vec to[KERNEL_LINES])
+{
+    vec x[KERNEL_LINES][FEW];
+
+    if (keys >= FEW) {
+        NAME(ask_for)(FEW, d, k, k_row);
+        NAME(dots)(FEW, rows, d, q, k, k_row, x);
+    } else {
+        NAME(last_dots)(keys, rows, d, q, k, k_row, x);
+    }
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        to[r] = NAME(sums_of_few)(x[r]);
     }
 }
 
@@ -96,26 +152,22 @@ static INLINE void NAME(line_scores_of)(int rows, int64_t n, int64_t d,
                                         int64_t s_row)
 {
     for (int64_t j = 0; j < n; j += LANES) {
-        vec x[KERNEL_LINES * LANES];
-        int64_t keys = n - j < LANES ? n - j : LANES, i = 0;
+        vec x[KERNEL_LINES][LANES / FEW];
 
-        for (; i + MOST_KEYS <= keys; i += MOST_KEYS) {
-            NAME(ask_for)(MOST_KEYS, d, k + (j + i) * k_row, k_row);
-            NAME(dots)(MOST_KEYS, rows, d, q, k + (j + i) * k_row, k_row,
-                       x + i);
-        }
-        for (; i < keys; i++) {
-            NAME(dots)(1, rows, d, q, k + (j + i) * k_row, k_row, x + i);
-        }
-        for (; i < LANES; i++) {
+        for (int part = 0; part < LANES / FEW; part++) {
+            int64_t first = j + part * FEW;
+            vec sum[KERNEL_LINES];
+
+            NAME(score_line)(n - first, rows, d, q, k + first * k_row, k_row,
+                             sum);
             UNROLL
             for (int r = 0; r < rows; r++) {
-                x[r * LANES + i] = (vec){0};
+                x[r][part] = sum[r];
             }
         }
         UNROLL
         for (int r = 0; r < rows; r++) {
-            NAME(store)(s + r * s_row + j, NAME(sums)(x + r * LANES) * scale);
+            NAME(store)(s + r * s_row + j, NAME(sums)(x[r]) * scale);
         }
     }
 }
@@ -213,7 +265,8 @@ static INLINE void NAME(line_mix_few)(int rows, int64_t n, int64_t d,
     }
 }
 
-/* Few keys at a time, so that V comes in whole rows, one after the other. */
+/* Few keys at a time, so that V comes in rows, one after the other; those that
+   are too wide for the sums' registers, in parts. */
 static INLINE void NAME(line_mix_of)(int rows, int64_t n, int64_t d,
                                       const real *p, int64_t p_row,
                                       const real *v, int64_t v_row,
@@ -227,7 +280,9 @@ static INLINE void NAME(line_mix_of)(int rows, int64_t n, int64_t d,
     for (int64_t j = 0; j < n; j += FEW_KEYS) {
         int64_t keys = n - j < FEW_KEYS ? n - j : FEW_KEYS;
 
-        NAME(ask_for)(keys, d, v + j * v_row, v_row);
+        if (d > 4 * LANES) {
+            NAME(ask_for)(keys, d, v + j * v_row, v_row);
+        }
         NAME(line_mix_few)(rows, keys, d, p + j, p_row, v + j * v_row, v_row,
                            o);
     }
@@ -273,8 +328,10 @@ static const struct kernel NAME(table) = {
 #undef real
 #undef whole
 #undef NAME
-#undef LOWER
-#undef UPPER
+#undef EACH
+#undef FOLD
+#undef PART
+#undef FEW
 #undef MAXIMUM
 #undef EXP_LEAST
 #undef EXP_ROUND
