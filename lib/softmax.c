@@ -73,8 +73,16 @@ static void tally_row(struct block *blk, int64_t r, double m, double l,
     tally->rows++;
 }
 
-/* Returns lse and leaves in `factor` what makes O to output. */
-static double close_row(const struct forward *f, struct block *blk, int64_t r)
+static void show_lse(const struct forward *f, const struct block *blk,
+                     int64_t r, double m, double l)
+{
+    if (f->in->returns & ATTN_RETURN(ATTN_OUT_LSE))
+        real_put(f->call->out->data[ATTN_OUT_LSE], block_row_index(f, blk, r),
+                 f->size, l == 0 ? (double)NAN : m + log(l));
+}
+
+/* lse, and in `factor` what makes O to output */
+static void close_row(const struct forward *f, struct block *blk, int64_t r)
 {
     const struct attn_tensor *sinks = &f->in->tensor[ATTN_SINKS];
     double m_keys = real_get(blk->m, r, f->size), m = m_keys, sink = 0;
@@ -82,14 +90,16 @@ static double close_row(const struct forward *f, struct block *blk, int64_t r)
     if (blk->seen[r] == 0) {
         blk->tally->empty_rows++;
         real_put(blk->factor, r, f->size, 0);
-        return -INFINITY;
+        show_lse(f, blk, r, -INFINITY, 1);
+        return;
     }
     if (sinks->rank) {
         sink = real_get(sinks->data, block_head(blk, r), f->size);
         m = fmax(m, sink);
     }
     double base = reference_of(m);
-    l *= exp(m_keys - base);
+    double mine = m_keys == base ? 1 : exp(m_keys - base);
+    l *= mine;
     if (sinks->rank)
         l += exp(sink - base);
     if (f->wants_stats) {
@@ -97,18 +107,14 @@ static double close_row(const struct forward *f, struct block *blk, int64_t r)
         tally_row(blk, r, base, sinks->rank ? blk->sum[r] + exp(sink - base)
                                             : blk->sum[r], m_keys);
     }
-    real_put(blk->factor, r, f->size, exp(m_keys - base) / l);
-    return l == 0 ? (double)NAN : m + log(l);
+    real_put(blk->factor, r, f->size, mine / l);
+    show_lse(f, blk, r, m, l);
 }
 
 void softmax_close(const struct forward *f, struct block *blk)
 {
-    void *lse = f->call->out->data[ATTN_OUT_LSE];
-    for (int64_t r = 0; r < blk->rows; r++) {
-        double value = close_row(f, blk, r);
-        if (f->in->returns & ATTN_RETURN(ATTN_OUT_LSE))
-            real_put(lse, block_row_index(f, blk, r), f->size, value);
-    }
+    for (int64_t r = 0; r < blk->rows; r++)
+        close_row(f, blk, r);
 }
 
 /* m' = max(m, m2), and what belongs to each is brought to it. */

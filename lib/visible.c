@@ -95,11 +95,27 @@ void visible_row(const struct forward *f, const struct block *blk, int64_t r,
     map_row(f, blk, r, t, map);
 }
 
-/* low, high and the number of visible keys of each row, and of all. */
+/* The first query's interval ends first, the last one's begins last. */
+static bool all_see_all(const struct forward *f, const struct block *blk,
+                        const struct tile *t)
+{
+    int64_t last = blk->i + blk->queries - 1;
+    return visible_hull(f->in, f->plan, blk->b, blk->i, 1).end >=
+               t->key + t->columns &&
+           visible_hull(f->in, f->plan, blk->b, last, 1).begin <= t->key;
+}
+
+/* low, high and the number of visible keys of each row, and of all; where
+ * there is nothing to hide the number alone. */
 static int64_t by_intervals(const struct forward *f, struct block *blk,
                             const struct tile *t)
 {
     int64_t all = 0;
+    if (all_see_all(f, blk, t)) {
+        for (int64_t r = 0; r < blk->rows; r++)
+            blk->seen[r] += t->columns;
+        return blk->rows * t->columns;
+    }
     for (int64_t r = 0; r < blk->rows; r++) {
         struct interval keys = row_interval(f, blk, r, t);
         blk->low[r] = keys.begin;
