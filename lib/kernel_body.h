@@ -91,36 +91,40 @@ static INLINE vec NAME(exp)(vec x)
     return y * (vec)((bits)t << EXP_SHIFT);
 }
 
-/* Two rows of vectors become one by turns: LANES of them, zipped log2(LANES)
-   times, are transposed. */
-static INLINE void NAME(zip)(vec x[LANES])
+/* Vectors `step` apart become one of their even blocks and one of their odd
+   ones. From halves to single lanes that transposes LANES of them, but for the
+   order: what was to be number 1 (0001) comes out as number 8 (1000). */
+#define TURN(x, step) \
+    UNROLL \
+    for (int i = 0; i < LANES; i++) { \
+        if (!(i & (step)) && (step) < LANES) { \
+            vec a = x[i], b = x[i + (step)]; \
+            x[i] = ALTERNATE(a, b, EVEN, 2 * (step)); \
+            x[i + (step)] = ALTERNATE(a, b, ODD, 2 * (step)); \
+        } \
+    }
+
+static INLINE void NAME(transpose)(vec x[LANES])
 {
     vec y[LANES];
 
+    TURN(x, 1)
+    TURN(x, 2)
+    TURN(x, 4)
+    TURN(x, 8)
     UNROLL
-    for (int i = 0; i < LANES / 2; i++) {
-        vec a = x[i], b = x[i + LANES / 2];
-        y[2 * i] = __builtin_shufflevector(a, b, EACH(IN_TURN, 0));
-        y[2 * i + 1] = __builtin_shufflevector(a, b,
-                                               EACH(IN_TURN, LANES / 2));
+    for (int i = 0; i < LANES; i++) {
+        int from = 0;
+
+        UNROLL
+        for (int bit = 1; bit < LANES; bit *= 2) {
+            from = 2 * from + !!(i & bit);
+        }
+        y[i] = x[from];
     }
     UNROLL
     for (int i = 0; i < LANES; i++) {
         x[i] = y[i];
-    }
-}
-
-static INLINE void NAME(transpose)(vec x[LANES])
-{
-    NAME(zip)(x);
-    if (LANES > 2) {
-        NAME(zip)(x);
-    }
-    if (LANES > 4) {
-        NAME(zip)(x);
-    }
-    if (LANES > 8) {
-        NAME(zip)(x);
     }
 }
 

@@ -67,11 +67,12 @@
     EACH_8(f, h), f(h, 8), f(h, 9), f(h, 10), f(h, 11), f(h, 12), f(h, 13), \
     f(h, 14), f(h, 15)
 
-/* Of two vectors: their lanes in turn, h of each being left out; blocks of h
-   lanes, every other one. */
-#define IN_TURN(h, i) ((h) + (i) / 2 + (i) % 2 * LANES)
+/* Of two vectors: blocks of h lanes, an n-th of a vector, every other one. */
 #define EVEN(h, i) (2 * (i) - (i) % (h))
 #define ODD(h, i) (EVEN(h, i) + (h))
+#define PART(n) (LANES > (n) ? LANES / (n) : 1)
+#define ALTERNATE(a, b, which, n) \
+    __builtin_shufflevector(a, b, EACH(which, PART(n)))
 
 #define LOG2E 1.44269504088896340736
 

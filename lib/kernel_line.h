@@ -25,19 +25,16 @@ static INLINE void NAME(ask_for)(int64_t n, int64_t d, const real *x,
 
 #define FEW (LANES < MOST_KEYS ? LANES : MOST_KEYS)
 
-/* The sums of blocks of h lanes and their neighbours: those of a, of b. */
-#define FOLD(a, b, h) \
-    (__builtin_shufflevector(a, b, EACH(EVEN, h)) \
-     + __builtin_shufflevector(a, b, EACH(ODD, h)))
-#define PART(n) (LANES > (n) ? LANES / (n) : 1)
+/* The sums of blocks of LANES / n lanes and their neighbours: a's, then b's. */
+#define FOLD(a, b, n) (ALTERNATE(a, b, EVEN, n) + ALTERNATE(a, b, ODD, n))
 
 /* Lane i of the result is the sum of all lanes of x[i], i < LANES, in two
    steps: some vectors become one that has a block of lanes for each... */
 static INLINE vec NAME(sums_of_few)(const vec x[FEW])
 {
-    vec a = FOLD(x[0], x[1], PART(2));
+    vec a = FOLD(x[0], x[1], 2);
 
-    return FEW > 2 ? FOLD(a, FOLD(x[2], x[3], PART(2)), PART(4)) : a;
+    return FEW > 2 ? FOLD(a, FOLD(x[2], x[3], 2), 4) : a;
 }
 
 /* ... and these blocks become a lane. */
@@ -46,10 +43,9 @@ static INLINE vec NAME(sums)(const vec x[LANES / FEW])
     vec a = x[0];
 
     if (LANES > 8) {
-        a = FOLD(FOLD(x[0], x[1], PART(8)), FOLD(x[2], x[3], PART(8)),
-                 PART(16));
+        a = FOLD(FOLD(x[0], x[1], 8), FOLD(x[2], x[3], 8), 16);
     } else if (LANES > 4) {
-        a = FOLD(x[0], x[1], PART(8));
+        a = FOLD(x[0], x[1], 8);
     }
     return a;
 }
@@ -330,7 +326,7 @@ static const struct kernel NAME(table) = {
 #undef NAME
 #undef EACH
 #undef FOLD
-#undef PART
+#undef TURN
 #undef FEW
 #undef MAXIMUM
 #undef EXP_LEAST
