@@ -42,33 +42,41 @@ static uint64_t load8(const char *p)
     return word;
 }
 
-/* Each byte is '0' to '9': 3 in its upper half, and still 3 with 6 added. */
-static bool are_digits(uint64_t word)
+/* Bits in each byte that is not '0' to '9': these have 3 in their upper half,
+ * and still 3 with 6 added. Behind the first such byte they mean nothing. */
+static uint64_t not_digits(uint64_t word)
 {
     uint64_t high = 0xf0f0f0f0f0f0f0f0, six = 0x0606060606060606;
-    return (((word & high) | ((word + six) & high) >> 4)) ==
-           0x3333333333333333;
+    uint64_t halves = (word & high) | ((word + six) & high) >> 4;
+    return halves ^ 0x3333333333333333;
 }
 
-/* Eight digits, the first the most significant: as four pairs, then by two
- * products that gather the sum of the pairs, each at its place, above. */
-static uint64_t of_digits(uint64_t word)
+/* Of eight digits, 0 to 9, the first the most significant: as four pairs, then
+ * by two products that gather the sum of the pairs, each at its place, above. */
+static uint64_t whole(uint64_t digits)
 {
-    word -= 0x3030303030303030;
-    word = word * 10 + (word >> 8);
+    digits = digits * 10 + (digits >> 8);
     uint64_t mask = 0x000000ff000000ff;
-    uint64_t even = (word & mask) * (100 + (1000000ULL << 32));
-    uint64_t odd = (word >> 16 & mask) * (1 + (10000ULL << 32));
+    uint64_t even = (digits & mask) * (100 + (1000000ULL << 32));
+    uint64_t odd = (digits >> 16 & mask) * (1 + (10000ULL << 32));
     return (even + odd) >> 32;
 }
 
+/* The last of them, less than eight, move up to make room for zeros in front:
+ * a loop would end too soon or too late for the CPU to guess it. */
 static const char *take_digits(const char *p, const char *end, uint64_t *w)
 {
+    static const uint64_t powers[] = {1,     10,     100,     1000,
+                                      10000, 100000, 1000000, 10000000};
     for (; end - p >= 8; p += 8) {
-        uint64_t eight = load8(p);
-        if (!are_digits(eight))
-            break;
-        *w = *w * 100000000 + of_digits(eight);
+        uint64_t text = load8(p), others = not_digits(text);
+        uint64_t digits = text - 0x3030303030303030;
+        if (others != 0) {
+            int n = __builtin_ctzll(others) / 8;
+            *w = *w * powers[n] + whole(digits << 1 << (63 - 8 * n));
+            return p + n;
+        }
+        *w = *w * 100000000 + whole(digits);
     }
     for (; p < end && is_digit(*p); p++)
         *w = *w * 10 + (uint64_t)(*p - '0');
@@ -124,7 +132,12 @@ static bool cut_digits(struct decimal *d)
 {
     int taken = 0;
     bool cut = false;
-    if (d->end - d->digits <= DIGITS_OF_W)
+    const char *first = d->digits;
+    if (*first == '0')
+        first += 2; /* and the point */
+    while (d->end - first > DIGITS_OF_W && *first == '0')
+        first++;
+    if (d->end - first <= DIGITS_OF_W)
         return false;
     d->w = 0;
     for (const char *p = d->digits; p < d->end; p++) {

@@ -58,7 +58,7 @@ static struct digits as_bytes(uint32_t nine, uint32_t eight, int lead)
 static void fill_up(struct number_decimal *d, uint64_t least)
 {
     for (int i = 0; i < 2; i++) {
-        uint64_t few = d->digits < least;
+        uint64_t few = (d->digits - least) >> 63;
         d->digits += d->digits * 9 & -few;
         d->exponent -= (int)few;
     }

@@ -38,15 +38,16 @@ static inline struct number_decimal number_choose(uint64_t v4, uint64_t lower,
     uint64_t s = v4 / 4, ten = s / 10 * 10;
     lower += odd;
     upper -= odd;
-    /* Without branches: which one it is cannot be foretold. */
-    bool ten_in = lower <= 4 * ten, next_ten_in = 4 * ten + 40 <= upper;
-    bool in = lower <= 4 * s, next_in = 4 * s + 4 <= upper;
-    bool nearer = (v4 > 4 * s + 2) | ((v4 == 4 * s + 2) & (s & 1));
-    bool one_of_both = in ^ next_in;
-    s += (one_of_both & next_in) | (!one_of_both & nearer);
-    ten += next_ten_in ? 10 : 0;
-    uint64_t take_ten = -(uint64_t)(ten_in ^ next_ten_in);
-    uint64_t chosen = (ten & take_ten) | (s & ~take_ten);
+    /* By arithmetic, not by branches: which one it is cannot be foretold. What
+     * is out of the interval gives a negative difference, below 2^63. */
+    uint64_t ten_out = (4 * ten - lower) >> 63;
+    uint64_t next_ten_out = (upper - 4 * ten - 40) >> 63;
+    uint64_t out = (4 * s - lower) >> 63, next_out = (upper - 4 * s - 4) >> 63;
+    uint64_t nearer = (v4 % 4 + s % 2 + 1) >> 2;
+    uint64_t one_of_both = out ^ next_out;
+    s += nearer ^ (one_of_both & (nearer ^ out));
+    ten += 10 & (next_ten_out - 1);
+    uint64_t chosen = s ^ ((s ^ ten) & (0 - (ten_out ^ next_ten_out)));
     return (struct number_decimal){chosen, k};
 }
 
@@ -55,7 +56,7 @@ static inline struct number_decimal number_choose(uint64_t v4, uint64_t lower,
 static inline uint32_t number_scale_f32(uint64_t g, uint32_t cp)
 {
     number_u128 product = (number_u128)g * cp;
-    uint32_t rest = (uint32_t)(product >> 32);
+    uint32_t rest = (uint32_t)((uint64_t)product >> 32);
     return (uint32_t)(product >> 64) | (rest > 1);
 }
 
@@ -71,9 +72,11 @@ static inline uint64_t number_scale_f64(struct number_power g, uint64_t cp)
 static inline struct number_decimal number_shortest_f32(uint32_t bits)
 {
     uint32_t c = bits & 0x7fffff, biased = bits >> 23 & 0xff;
-    bool nearer_below = c == 0 && biased > 1; /* a power of two */
-    c |= (uint32_t)(biased > 0) << 23;
-    int q = (int)(biased > 0 ? biased : 1) - 150;
+    /* Whether it is a power of two: c is 0 and biased above 1. */
+    uint32_t nearer_below = (c - 1) >> 31 & (1 - biased) >> 31;
+    uint32_t normal = (0 - biased) >> 31;
+    c |= normal << 23;
+    int q = (int)(biased + 1 - normal) - 150;
     int k = nearer_below ? number_log10_of_three_quarters(q)
                          : number_log10_of_power2(q);
     int h = q + number_log2_of_power10(-k) + 1;
@@ -86,12 +89,12 @@ static inline struct number_decimal number_shortest_f32(uint32_t bits)
 
 static inline struct number_decimal number_shortest_f64(uint64_t bits)
 {
-    const uint64_t hidden = (uint64_t)1 << 52;
-    uint64_t c = bits & (hidden - 1);
-    int biased = (int)(bits >> 52 & 0x7ff);
-    bool nearer_below = c == 0 && biased > 1;
-    c |= biased > 0 ? hidden : 0;
-    int q = (biased > 0 ? biased : 1) - 1075;
+    uint64_t c = bits & (((uint64_t)1 << 52) - 1);
+    uint32_t biased = (uint32_t)(bits >> 52 & 0x7ff);
+    uint32_t nearer_below = (uint32_t)((c - 1) >> 63) & (1 - biased) >> 31;
+    uint32_t normal = (0 - biased) >> 31;
+    c |= (uint64_t)normal << 52;
+    int q = (int)(biased + 1 - normal) - 1075;
     int k = nearer_below ? number_log10_of_three_quarters(q)
                          : number_log10_of_power2(q);
     int h = q + number_log2_of_power10(-k) + 1;
