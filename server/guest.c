@@ -251,7 +251,7 @@ static void look_at(struct guest *g, int64_t now_ns)
         break;
     case GUEST_READS:
         if (reads_too_slowly(g, now_ns))
-            shutdown(g->fd, SHUT_RDWR);
+            socket_cut(g->fd, true);
         break;
     default:
         break;

@@ -22,6 +22,7 @@
 #include "metrics.h"
 #include "queue.h"
 #include "route.h"
+#include "socket.h"
 #include "watch.h"
 
 #define FAULT_TEXT_MAX 4096
@@ -158,8 +159,10 @@ static ssize_t read_stream(void *request, uint64_t position, char *out,
         MHD_resume_connection(r->connection);
         return 0;
     }
-    if (piece == QUEUE_STOPPED)
+    if (piece == QUEUE_STOPPED) {
+        socket_cut(r->fd, r->http_1_0);
         return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
     return read_piece(r, out, size);
 }
 

@@ -195,6 +195,14 @@ static int connect_to(const char *host, int port, int timeout_ms)
     return fd;
 }
 
+void socket_cut(int fd, bool by_reset)
+{
+    struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
+    if (!by_reset || connect(fd, &nobody, sizeof nobody) != 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
 int socket_unread(int fd)
 {
     int bytes = 0;

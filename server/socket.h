@@ -41,6 +41,10 @@ bool socket_silence(int fd, int sets);
  * that nothing else can get it yet. */
 void socket_retire(int fd);
 
+/* Ends a connection in the middle of a reply, visibly: in HTTP/1.0, whose
+ * replies end with it, by a reset, which also drops what was not sent. */
+void socket_cut(int fd, bool by_reset);
+
 /* Bytes that came and were not read: a close would be a reset. */
 int socket_unread(int fd);
 

@@ -33,6 +33,7 @@
 #include "metrics.h"
 #include "notify.h"
 #include "queue.h"
+#include "socket.h"
 
 #define ROUND_MS 20         /* between two rounds while there are any */
 #define REST_MS 1000        /* between two without */
@@ -234,9 +235,9 @@ static void cut(struct request *r, enum problem problem)
 {
     bool streamed = !is_suspended(r);
 
-    queue_abort(r, problem);
     if (streamed)
-        shutdown(r->fd, SHUT_RDWR);
+        socket_cut(r->fd, r->http_1_0);
+    queue_abort(r, problem);
 }
 
 static void act(const struct eye *eye, short events)

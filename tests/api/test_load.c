@@ -2,9 +2,11 @@
 /*
  * test_load.c - more work than there are workers: fairness, deadlines, bounds.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -266,6 +268,30 @@ START_TEST(deadline_cuts_a_streamed_reply_visibly)
 }
 END_TEST
 
+/* In HTTP/1.0 the end of the connection is that of the reply: only a reset
+ * tells a proxy that it is not whole. */
+START_TEST(deadline_cuts_a_streamed_reply_of_http_1_0_by_a_reset)
+{
+    char *large = call_json(2500, 8, ""), text[65536];
+    int fd = raw_open(d.port);
+    ssize_t n;
+
+    snprintf(text, sizeof text, "POST /attention HTTP/1.0\r\nHost: x\r\n"
+             "Request-Timeout: %.1f\r\nContent-Length: %zu\r\n\r\n",
+             2.5 * daemon_slack(), strlen(large));
+    ck_assert(raw_say(fd, text) && raw_say(fd, large));
+    ck_assert(metric_reaches(d.port, "attention_cancelled_total{"
+                             "reason=\"deadline\"}", 1, 10));
+    do
+        n = recv(fd, text, sizeof text, 0);
+    while (n > 0);
+    ck_assert_int_eq((int)n, -1);
+    ck_assert_int_eq(errno, ECONNRESET);
+    close(fd);
+    free(large);
+}
+END_TEST
+
 /* The reader stops in the middle; nothing else is held up, and when it goes
  * on the reply is whole. */
 START_TEST(slow_reader_costs_no_worker)
@@ -308,6 +334,7 @@ int main(void)
         deadline_of_an_upload_that_was_silent_is_told,
         deadline_that_holds_changes_nothing,
         deadline_cuts_a_streamed_reply_visibly,
+        deadline_cuts_a_streamed_reply_of_http_1_0_by_a_reset,
         slow_reader_costs_no_worker,
         NULL
     };
