@@ -51,8 +51,8 @@ static uint64_t not_digits(uint64_t word)
     return halves ^ 0x3333333333333333;
 }
 
-/* Of eight digits, 0 to 9, the first the most significant: as four pairs, then
- * by two products that gather the sum of the pairs, each at its place, above. */
+/* Of eight digits, the first the most significant: as four pairs, then by two
+ * products that gather the sum of the pairs, each at its place, above. */
 static uint64_t whole(uint64_t digits)
 {
     digits = digits * 10 + (digits >> 8);
