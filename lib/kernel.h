@@ -78,7 +78,8 @@ struct kernel {
                    int64_t x_row, void *t);
 
     /* y[j][i] = s[j][i] + x[j][i] for i < columns; x NULL: zeros. y may be x;
-       x_row may be 0.  s [n, W], x y [n, columns] */
+       x_row may be 0.  s [n, W], or a part of its columns;
+       x y [n, columns] */
     void (*add)(int vecs, int64_t columns, int64_t n, const void *s,
                 const void *x, int64_t x_row, void *y, int64_t y_row);
 

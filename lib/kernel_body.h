@@ -428,7 +428,8 @@ static void NAME(add)(int vecs, int64_t columns, int64_t n, const void *s,
         for (int64_t i = 0; i < columns; i += LANES) {
             const real *more = x ? (const real *)x + j * x_row + i : NULL;
             real *to = (real *)y + j * y_row + i;
-            vec sum = NAME(load)((const real *)s + j * vecs * LANES + i);
+            const real *from = (const real *)s + j * vecs * LANES + i;
+            vec sum = NAME(load_up_to)(from, columns - i);
 
             if (more) {
                 sum += NAME(load_up_to)(more, columns - i);
