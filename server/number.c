@@ -18,7 +18,7 @@ static const struct level {
      number_write_f32_plain, number_write_f64_plain},
 #if defined(__x86_64__)
     {"avx2", number_read_f32_avx2, number_read_f64_avx2,
-     number_write_f32_plain, number_write_f64_plain},
+     number_write_f32_avx2, number_write_f64_plain},
     {"avx512", number_read_f32_avx512, number_read_f64_avx512,
      number_write_f32_avx512, number_write_f64_avx512},
 #endif

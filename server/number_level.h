@@ -16,7 +16,8 @@ number_read_f32 number_read_f32_plain, number_read_f32_avx2,
     number_read_f32_avx512;
 number_read_f64 number_read_f64_plain, number_read_f64_avx2,
     number_read_f64_avx512;
-number_write_f32s number_write_f32_plain, number_write_f32_avx512;
+number_write_f32s number_write_f32_plain, number_write_f32_avx2,
+    number_write_f32_avx512;
 number_write_f64s number_write_f64_plain, number_write_f64_avx512;
 
 #endif

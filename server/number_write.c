@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * number_write - one number as text, in plain C: the shortest digits from
- * number_write.h made bytes eight at a time, their point or exponent, and the
- * strings for what is not finite.
+ * number_write.h made bytes eight at a time, exponents, and the strings for
+ * what is not finite.
  */
 #include "number_level.h"
 #include "number_write.h"
-
-enum { TEXT_MAX = 40 };
-
-/* 17 digits: the first, and eight and eight as the bytes of a text. */
-struct digits {
-    char first;
-    uint64_t high, low;
-    int count; /* up to the last that is not 0, at least one */
-    int lead;  /* the first one's power of ten */
-};
-
-static const uint64_t zeros = 0x3030303030303030;
 
 /* Eight digits as bytes, the first one lowest: fours, twos, ones, each
  * quotient below its remainder. */
@@ -30,27 +18,19 @@ static uint64_t eight_bytes(uint32_t x)
     return q | (v - q * 10) << 8;
 }
 
-static void store8(char *out, uint64_t word)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    memcpy(out, &word, 8);
-}
-
 /* Nine digits and eight. */
-static struct digits as_bytes(uint32_t nine, uint32_t eight, int lead)
+static struct number_digits as_bytes(uint32_t nine, uint32_t eight, int lead)
 {
-    struct digits d = {.first = (char)('0' + nine / 100000000), .lead = lead,
-                       .count = 1};
+    struct number_digits d = {.first = (char)('0' + nine / 100000000),
+                              .lead = lead, .count = 1};
     d.high = eight_bytes(nine % 100000000);
     d.low = eight > 0 ? eight_bytes(eight) : 0;
     if (d.low > 0)
         d.count = 17 - __builtin_clzll(d.low) / 8;
     else if (d.high > 0)
         d.count = 9 - __builtin_clzll(d.high) / 8;
-    d.high |= zeros;
-    d.low |= zeros;
+    d.high |= NUMBER_ZEROS;
+    d.low |= NUMBER_ZEROS;
     return d;
 }
 
@@ -78,31 +58,6 @@ char *number_write_exponent(char *out, int power)
         *out++ = (char)('0' + size / 10 % 10);
     *out++ = (char)('0' + size % 10);
     return out;
-}
-
-/* 0.000123, 12.3, 12300 or 1.23e-5. Up to TEXT_MAX bytes are overwritten. */
-static char *put_digits(char *out, struct digits d)
-{
-    bool plain = d.lead >= NUMBER_PLAIN_MIN && d.lead <= NUMBER_PLAIN_MAX;
-    int lead = plain ? d.lead : 0;
-    if (lead < 0) {
-        memcpy(out, "0.000000", 8);
-        out += 1 - lead;
-    }
-    out[0] = d.first;
-    store8(out + 1, d.high);
-    store8(out + 9, d.low);
-    if (lead < 0)
-        return out + d.count;
-    int length = lead + 1;
-    if (d.count > length) {
-        number_u128 behind = ((number_u128)d.low << 64 | d.high) >> 8 * lead;
-        out[length] = '.';
-        store8(out + length + 1, (uint64_t)behind);
-        store8(out + length + 9, (uint64_t)(behind >> 64));
-        length = d.count + 1;
-    }
-    return plain ? out + length : number_write_exponent(out + length, d.lead);
 }
 
 static char *put_not_finite(char *out, bool nan, bool negative)
@@ -138,7 +93,8 @@ static char *put_f32(char *out, float value)
     if (bits != NUMBER_TWICE_ROUNDED)
         d = number_shortest_f32(bits);
     fill_up(&d, 100000000);
-    return put_digits(out, as_bytes((uint32_t)d.digits, 0, d.exponent + 8));
+    return number_put_digits(
+        out, as_bytes((uint32_t)d.digits, 0, d.exponent + 8));
 }
 
 static char *put_f64(char *out, double value)
@@ -156,14 +112,14 @@ static char *put_f64(char *out, double value)
     out += negative;
     struct number_decimal d = number_shortest_f64(bits);
     fill_up(&d, 10000000000000000);
-    return put_digits(out, as_bytes((uint32_t)(d.digits / 100000000),
-                                    (uint32_t)(d.digits % 100000000),
-                                    d.exponent + 16));
+    return number_put_digits(
+        out, as_bytes((uint32_t)(d.digits / 100000000),
+                      (uint32_t)(d.digits % 100000000), d.exponent + 16));
 }
 
 size_t number_write_f32(char out[NUMBER_F32_MAX], float value)
 {
-    char text[TEXT_MAX];
+    char text[NUMBER_TEXT_MAX];
     size_t n = (size_t)(put_f32(text, value) - text);
     memcpy(out, text, n);
     return n;
@@ -171,7 +127,7 @@ size_t number_write_f32(char out[NUMBER_F32_MAX], float value)
 
 size_t number_write_f64(char out[NUMBER_F64_MAX], double value)
 {
-    char text[TEXT_MAX];
+    char text[NUMBER_TEXT_MAX];
     size_t n = (size_t)(put_f64(text, value) - text);
     memcpy(out, text, n);
     return n;
@@ -183,7 +139,7 @@ size_t number_write_f32_plain(char *out, const float *values, size_t n)
     const char *end = out + n * (NUMBER_F32_MAX + 1);
     char *p = out;
     for (size_t i = 0; i < n; i++) {
-        if (end - p > TEXT_MAX)
+        if (end - p > NUMBER_TEXT_MAX)
             p = put_f32(p, values[i]);
         else
             p += number_write_f32(p, values[i]);
@@ -198,7 +154,7 @@ size_t number_write_f64_plain(char *out, const double *values, size_t n)
     const char *end = out + n * (NUMBER_F64_MAX + 1);
     char *p = out;
     for (size_t i = 0; i < n; i++) {
-        if (end - p > TEXT_MAX)
+        if (end - p > NUMBER_TEXT_MAX)
             p = put_f64(p, values[i]);
         else
             p += number_write_f64(p, values[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * number_write - the shortest decimals, before they are text. Shared by the
- * writers of all CPUs; others include number.h.
+ * number_write - the shortest decimals, and their digits put around a point.
+ * Shared by the writers of all CPUs; others include number.h.
  *
  * A finite value is c 2^q. Every decimal nearer to it than to its neighbours
  * reads back as the same bits; the shortest, and of these the nearest to the
@@ -108,7 +108,53 @@ static inline struct number_decimal number_shortest_f64(uint64_t bits)
 /* The first digit's power of ten if the number has no exponent. */
 enum { NUMBER_PLAIN_MIN = -4, NUMBER_PLAIN_MAX = 15 };
 
+/* 17 digits: the first, and eight and eight as the bytes of a text. */
+struct number_digits {
+    char first;
+    uint64_t high, low;
+    int count; /* up to the last that is not 0, at least one */
+    int lead;  /* the first one's power of ten */
+};
+
+#define NUMBER_ZEROS 0x3030303030303030u /* eight digits */
+
 /* "e" and the power; returns the end. */
 char *number_write_exponent(char *out, int power);
+
+static inline void number_store8(char *out, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(out, &word, 8);
+}
+
+/* Bytes that a number may overwrite. */
+enum { NUMBER_TEXT_MAX = 40 };
+
+/* 0.000123, 12.3, 12300 or 1.23e-5; returns the end. */
+static inline char *number_put_digits(char *out, struct number_digits d)
+{
+    bool plain = d.lead >= NUMBER_PLAIN_MIN && d.lead <= NUMBER_PLAIN_MAX;
+    int lead = plain ? d.lead : 0;
+    if (lead < 0) {
+        memcpy(out, "0.000000", 8);
+        out += 1 - lead;
+    }
+    out[0] = d.first;
+    number_store8(out + 1, d.high);
+    number_store8(out + 9, d.low);
+    if (lead < 0)
+        return out + d.count;
+    int length = lead + 1;
+    if (d.count > length) {
+        number_u128 behind = ((number_u128)d.low << 64 | d.high) >> 8 * lead;
+        out[length] = '.';
+        number_store8(out + length + 1, (uint64_t)behind);
+        number_store8(out + length + 9, (uint64_t)(behind >> 64));
+        length = d.count + 1;
+    }
+    return plain ? out + length : number_write_exponent(out + length, d.lead);
+}
 
 #endif

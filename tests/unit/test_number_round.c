@@ -282,12 +282,24 @@ START_TEST(a_float32_that_two_roundings_miss_gets_one_digit_more)
 }
 END_TEST
 
-/* As often a random decimal of 1 to 25 digits as %.17g of a random double. */
+static const char *random_digits(void)
+{
+    static char digits[32];
+    for (int i = 0; i < 25; i++)
+        digits[i] = (char)('0' + random_bits() % 10);
+    return digits;
+}
+
+/* As often a random decimal of 1 to 25 digits as %.17g of a random double. Of
+ * the former every fourth is 0.ddd, perhaps with zeros behind the point. */
 static size_t random_decimal(char *out)
 {
     if (random_bits() % 2)
         return (size_t)sprintf(out, "%.17g", random_double());
     int digits = 1 + (int)(random_bits() % 25);
+    if (random_bits() % 4 == 0)
+        return (size_t)sprintf(out, "0.%.*s%.*s", (int)(random_bits() % 5),
+                               "0000", digits, random_digits());
     int power = (int)(random_bits() % 700) - 360;
     int n = sprintf(out, "%d", 1 + (int)(random_bits() % 9));
     if (digits > 1)
