@@ -69,10 +69,23 @@ static unsigned bucket_of(const char *address)
 static bool is_above_limits(const struct guest *g)
 {
     int64_t same = atomic_fetch_add(&house.visitors[g->bucket], 1);
-    int64_t all = atomic_fetch_add(&house.count, 1);
+    int64_t all = g->expected ? atomic_load(&house.count)
+                              : atomic_fetch_add(&house.count, 1) + 1;
 
-    return all >= house.limit || (config.connections_per_address > 0
+    return all > house.limit || (config.connections_per_address > 0
                                   && same >= config.connections_per_address);
+}
+
+void guest_expect(int fd, bool comes)
+{
+    struct guest *g = fd < house.places ? &house.place[fd] : NULL;
+
+    if (g == NULL)
+        return;
+    hold(g);
+    g->expected = comes;
+    release(g);
+    atomic_fetch_add(&house.count, comes ? 1 : -1);
 }
 
 struct guest *guest_enter(int fd, const struct sockaddr *peer)
@@ -88,6 +101,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer)
     g->lingers = g->nagles = false;
     g->bucket = bucket_of(g->address);
     g->reserved = is_above_limits(g);
+    g->expected = false;
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
     release(g);
@@ -232,6 +246,8 @@ static void look_at(struct guest *g, int64_t now_ns)
 {
     double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
 
+    if (atomic_load(&g->verdict) != PROBLEM_NONE)
+        return;     /* it is ended, and its thread has not seen that yet */
     switch ((enum guest_doing)atomic_load(&g->doing)) {
     case GUEST_NEW:
         if (seconds > header_timeout_s(g) || has_left(g))

@@ -31,6 +31,7 @@ enum guest_doing {
 struct guest {
     char address[48];
     int fd;
+    bool expected;          /* is counted already */
     bool reserved;          /* above the limits: only probes are answered */
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
@@ -49,6 +50,10 @@ struct guest {
 
 /* descriptors: no fd is above it. limit: connections for everybody. */
 bool guest_open(int64_t descriptors, int64_t limit);
+
+/* fd is about to enter, and is counted from now on; or it does not, after
+ * all. */
+void guest_expect(int fd, bool comes);
 
 /* NULL: no such place. */
 struct guest *guest_enter(int fd, const struct sockaddr *peer);

@@ -434,9 +434,12 @@ void listen_quiesce(void)
     if (door.handed_over)
         return;
     socket_refuse_more(door.fd);
-    while (room-- > 0 && (fd = socket_accept(door.fd, &peer)) >= 0)
-        MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
-                           sizeof peer);
+    while (room-- > 0 && (fd = socket_accept(door.fd, &peer)) >= 0) {
+        guest_expect(fd, true);
+        if (MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
+                               sizeof peer) != MHD_YES)
+            guest_expect(fd, false);
+    }
     if (silent)
         shutdown(door.fd, SHUT_RDWR);
 }

@@ -42,6 +42,7 @@
 #define ASKS_MOST 4         /* some clients take no more than five answers */
 #define ASK_AGAIN_NS INT64_C(250000000)    /* then four times that, ... */
 #define SETTLE_MS 500       /* of silence, and kept connections may close */
+#define EMPTY_MS 20         /* without anybody, who may just be coming in */
 #define CUT_MS 3000         /* for what is cut to be told so */
 
 static struct {
@@ -346,17 +347,19 @@ static int64_t now_ms(void)
 static bool wait_for_guests(int64_t until_ms, bool cut_off)
 {
     int64_t settled_ms = now_ms() + SETTLE_MS, seen = listen_requests();
+    int64_t empty_ms = now_ms() + EMPTY_MS, now;
 
-    while (now_ms() < until_ms) {
+    while ((now = now_ms()) < until_ms) {
         int64_t left = linger_count()
             + (cut_off ? queue_length() : listen_in_flight());
 
         if (listen_requests() != seen && !cut_off) {
             seen = listen_requests();
-            settled_ms = now_ms() + SETTLE_MS;
+            settled_ms = now + SETTLE_MS;
         }
-        if (left == 0
-            && (guest_count() == 0 || now_ms() > settled_ms))
+        if (left + guest_count() > 0)
+            empty_ms = now + EMPTY_MS;
+        if (left == 0 && (now > empty_ms || now > settled_ms))
             return false;
         if (round_once(10))
             return true;

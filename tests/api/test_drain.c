@@ -248,6 +248,33 @@ START_TEST(process_1_ends_on_sigterm_too)
 }
 END_TEST
 
+/* The kernel has greeted them, the daemon has not yet, and has nobody else. */
+START_TEST(who_knocked_before_the_signal_is_answered)
+{
+    char text[4096];
+    int fd[8];
+
+    for (int round = 0; round < 15; round++) {
+        start(NULL, NULL);
+        kill(d.pid, SIGSTOP);
+        for (int i = 0; i < 8; i++) {
+            fd[i] = raw_open(d.port);
+            ck_assert(raw_post(fd[i], "", CALL_EXAMPLE));
+        }
+        kill(d.pid, SIGTERM);
+        kill(d.pid, SIGCONT);
+        for (int i = 0; i < 8; i++) {
+            int status = raw_reply(fd[i], text, sizeof text, 5);
+
+            ck_assert_msg(status == 200, "round %d, client %d: %d", round, i,
+                          status);
+            close(fd[i]);
+        }
+        check_end(8);
+    }
+}
+END_TEST
+
 /* ---------------------------------------------------- clients in a loop */
 
 static atomic_int short_replies, whole_replies;
@@ -330,6 +357,7 @@ int main(void)
         upload_that_is_refused_before_the_end_reads_its_413,
         second_signal_ends_at_once,
         process_1_ends_on_sigterm_too,
+        who_knocked_before_the_signal_is_answered,
         twenty_clients_in_a_loop_see_no_short_reply,
         NULL
     };
