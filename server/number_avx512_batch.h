@@ -69,8 +69,8 @@ AVX512_INLINE void take_long(const struct batch *b, size_t i,
     to->fraction[i] = fraction;
 }
 
-/* The wholes that 16 digits make, of four and four pieces: as pairs, fours,
- * eights. The first of the latter comes second. */
+/* The wholes that 16 digits make, of pieces 0, 4, 1, 5, 2, 6, 3 and 7: as
+ * pairs, as fours, as eights. */
 AVX512_INLINE __m512i wholes(const __m128i *text)
 {
     __m512i fours[2];
