@@ -19,7 +19,7 @@
 
 enum {
     READ_AHEAD = NUMBER_BLOCK + 32, /* a block, and 32 bytes from its last */
-    SHORT = 16, LONG = 32           /* bytes of a number, or digits */
+    SHORT = 16                      /* bytes of a number */
 };
 
 AVX2_INLINE uint64_t mask(__m256i low, __m256i high)
