@@ -246,8 +246,10 @@ static void look_at(struct guest *g, int64_t now_ns)
 {
     double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
 
-    if (atomic_load(&g->verdict) != PROBLEM_NONE)
-        return;     /* it is ended, and its thread has not seen that yet */
+    if (atomic_load(&g->verdict) != PROBLEM_NONE) {
+        shutdown(g->fd, SHUT_RD);   /* its thread has not seen that yet */
+        return;
+    }
     switch ((enum guest_doing)atomic_load(&g->doing)) {
     case GUEST_NEW:
         if (seconds > header_timeout_s(g) || has_left(g))
