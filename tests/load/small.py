@@ -3,11 +3,12 @@
 
 For n = 2 ... 16 with d = 4, turn by turn in one run: attentiond, and a
 libmicrohttpd program that reads the same body and answers as many bytes
-(swallow.c), with as much memory for a connection. The ratio is the median over the turns. Then an open loop at half
-of what was reached; requests in two writes on a kept connection, where a
-cliff of 40 or 200 ms would show, by Nagle's rule and without; /livez with
-every worker busy and the queue full; memory after a thousand mixed requests
-and five seconds of rest. Fails if an aim is missed.
+(swallow.c), with as much memory for a connection. The ratio is the median over
+the turns. Then an open loop at half of what was reached; requests in two
+writes on a kept connection, where a cliff of 40 or 200 ms would show, by
+Nagle's rule and without; /livez with every worker busy and the queue full;
+memory after a thousand mixed requests and five seconds of rest. Fails if an
+aim is missed.
 """
 import argparse
 import os
@@ -24,7 +25,7 @@ from sweep import Client, Server, closed_loop, metric
 
 MOST_RATE = 8000       # above it openloop takes a whole core for itself
 QUEUE = 8
-POOL_KIB = "64"        # CONNECTION_MEMORY_BYTES of the daemon
+POOL_KIB = "32"        # CONNECTION_MEMORY_BYTES of the daemon
 
 
 class Report:
