@@ -48,10 +48,10 @@ static enum problem admit_framing(struct request *r)
 
     r->must_close = true;
     if (!r->headers.sound)
-        return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL, "A header has a "
-                         "name with a character that no name may have, such "
-                         "as a blank, or a value with a NUL or a second "
-                         "line.");
+        return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL, "A header has no "
+                         "name, or one with a character that no name may "
+                         "have, such as a blank, or a value with a NUL or a "
+                         "second line.");
     if (hosts > 1 || (hosts == 0 && !r->http_1_0))
         return refuse_header(r, "Host", "has to be there once");
     if (lengths > 0 && codings > 0)
@@ -132,6 +132,8 @@ static enum problem admit_type(struct request *r)
     };
     const char *type = r->headers.value[HEADER_CONTENT_TYPE];
 
+    if (r->headers.lines[HEADER_CONTENT_TYPE] > 1)
+        return refuse_header(r, "Content-Type", "is there twice");
     for (size_t i = 0; type && i < sizeof refused / sizeof *refused; i++)
         if (strncasecmp(type, refused[i], strlen(refused[i])) == 0)
             return fault_set(&r->fault, PROBLEM_MEDIA_TYPE, NULL, "The body "
@@ -180,6 +182,8 @@ static enum problem admit_timeout(struct request *r)
 
     if (text == NULL)
         return PROBLEM_NONE;
+    if (r->headers.lines[HEADER_REQUEST_TIMEOUT] > 1)
+        return refuse_header(r, "Request-Timeout", "is there twice");
     if (!read_seconds(text, &seconds))
         return refuse_header(r, "Request-Timeout", "is no decimal number of "
                              "seconds above 0, such as 2.5");

@@ -8,6 +8,7 @@
 #include "header.h"
 
 #include <microhttpd.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -27,7 +28,7 @@ bool header_is_word(const char *value, const char *word)
 
 struct look {
     struct headers *headers;
-    const char *end;    /* of the value before; NULL: none */
+    const char *end;    /* of the request line or the value before */
 };
 
 static bool is_of_token(char c)
@@ -47,12 +48,15 @@ static bool is_token(const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-/* Is there anything but blanks and line ends? */
-static bool is_text(const char *from, const char *to)
+/* Are there but the ends of so many lines? NUL stands where CR, if there was
+ * one, and LF were. */
+static bool is_end(const char *from, const char *to, ptrdiff_t lines)
 {
-    while (from < to && (*from == '\0' || strchr(" \t\r\n", *from) != NULL))
+    if (to - from < lines || to - from > 2 * lines)
+        return false;
+    while (from < to && *from == '\0')
         from++;
-    return from < to;
+    return from == to;
 }
 
 /* A value that goes on in a further line has been put together elsewhere. */
@@ -80,21 +84,26 @@ static enum MHD_Result look_at(void *look, enum MHD_ValueKind kind,
 
     (void)kind;
     if (value == NULL || !is_token(name) || !is_behind(value, name)
-        || (l->end != NULL && is_text(l->end, name)))
+        || !is_end(l->end, name, 1))
         l->headers->sound = false;
-    l->end = value != NULL ? value + strlen(value) : NULL;
+    l->end = value != NULL ? value + strlen(value) : name;
     note(l->headers, name, value);
     return MHD_YES;
 }
 
-/* Behind the last value there are an end of a line and an empty line. */
-void header_read(struct MHD_Connection *connection, struct headers *headers)
+/* To the library any line without a name is the end of the headers, and what
+ * stands behind it another request. But it has to be an empty line. */
+void header_read(struct MHD_Connection *connection, const char *method,
+                 const char *version, struct headers *headers)
 {
-    struct look look = { headers, NULL };
+    struct look look = { headers, version + strlen(version) };
+    const union MHD_ConnectionInfo *info;
 
     *headers = (struct headers){ .sound = true };
     MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
-    if (look.end != NULL && is_text(look.end, look.end + 2))
+    info = MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (info == NULL || !is_end(look.end, method + info->header_size, 2))
         headers->sound = false;
 }
 

@@ -28,14 +28,16 @@ enum header {
 struct headers {
     const char *value[HEADER_COUNT];    /* of its first line, or NULL */
     int lines[HEADER_COUNT];
-    bool sound;     /* No name has a blank or another letter that none may
-                       have, no value a NUL or a second line: other readers
-                       than this one would see another request. */
+    bool sound;     /* No name is empty or has a letter that none may have, no
+                       value a NUL or a second line: other readers than this
+                       one would see another request. */
 };
 
-/* Reads all header lines once; the values belong to the connection, and stay
+/* Reads all header lines once, between the request line, whose first and last
+ * word these are, and the body. The values belong to the connection, and stay
  * until its request is completed. */
-void header_read(struct MHD_Connection *connection, struct headers *headers);
+void header_read(struct MHD_Connection *connection, const char *method,
+                 const char *version, struct headers *headers);
 
 /* Is the value this word, whatever its case, and blanks behind it? */
 bool header_is_word(const char *value, const char *word);

@@ -40,6 +40,7 @@
 #define CONNECTION_MEMORY_BYTES ((size_t)32 << 10)
 #define RESUMED_EXTRA_S 7
 #define ACCEPT_REST_NS 50000000
+#define GREETING_MS 50      /* for the packets of one to come */
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
@@ -78,7 +79,7 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     r->method = method;
     r->path = header_path(url);
-    header_read(c, &r->headers);
+    header_read(c, method, version, &r->headers);
     request_identify(r);
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
@@ -419,8 +420,8 @@ int listen_start(char *error, size_t size)
     return EXIT_FAILED;
 }
 
-/* Those whom the kernel has greeted already are let in before the door is
- * shut: a closed listening socket would reset them. But a socket that was
+/* Those whom the kernel greets already are let in before the door is shut: a
+ * closed listening socket would reset them. But a socket that was
  * handed over stays open, and who waits there is for the next daemon.
  * MHD_quiesce_daemon() may abort, when it and the library's threads take the
  * socket out of the same epoll set; so it stays in there, and says nothing. A
@@ -436,7 +437,8 @@ void listen_quiesce(void)
     if (door.handed_over)
         return;
     socket_refuse_more(door.fd);
-    while (room-- > 0 && (fd = socket_accept(door.fd, &peer)) >= 0) {
+    while (room-- > 0
+           && (fd = socket_accept(door.fd, &peer, GREETING_MS)) >= 0) {
         guest_expect(fd, true);
         if (MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
                                sizeof peer) != MHD_YES)

@@ -11,6 +11,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,18 +125,31 @@ int socket_adopt(int fd, char *error, size_t size)
     return EXIT_PORT;
 }
 
+/* What the kernel looks at begins with the header of TCP, whose byte 13 has
+ * the flags: the first packet of a connection has SYN (2) without ACK (16). */
 void socket_refuse_more(int fd)
 {
-    struct sock_filter drop_all = { BPF_RET | BPF_K, 0, 0, 0 };
-    struct sock_fprog program = { 1, &drop_all };
+    struct sock_filter drop_first[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 2 | 16),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    struct sock_fprog program = {
+        sizeof drop_first / sizeof *drop_first, drop_first
+    };
 
     setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
-int socket_accept(int fd, struct sockaddr_storage *peer)
+int socket_accept(int fd, struct sockaddr_storage *peer, int wait_ms)
 {
+    struct pollfd knocks = { .fd = fd, .events = POLLIN };
     socklen_t length = sizeof *peer;
 
+    if (poll(&knocks, 1, wait_ms) != 1)
+        return -1;
     return accept4(fd, (struct sockaddr *)peer, &length,
                    SOCK_CLOEXEC | SOCK_NONBLOCK);
 }

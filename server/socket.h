@@ -27,11 +27,11 @@ void socket_url(int fd, char *url, size_t size);
 void socket_address_text(const struct sockaddr *address, char *text,
                          size_t size);
 
-/* The kernel greets nobody on this listening socket any more. */
+/* The kernel begins to greet nobody on this listening socket any more. */
 void socket_refuse_more(int fd);
 
-/* One connection that waits, not blocking; below 0: none. */
-int socket_accept(int fd, struct sockaddr_storage *peer);
+/* One connection that waits, or comes within wait_ms; below 0: none. */
+int socket_accept(int fd, struct sockaddr_storage *peer, int wait_ms);
 
 /* The epoll sets that fd is in, other people's too, report nothing of it any
  * more but once that it is shut. False: it is in fewer of them. */

@@ -42,7 +42,7 @@
 #define ASKS_MOST 4         /* some clients take no more than five answers */
 #define ASK_AGAIN_NS INT64_C(250000000)    /* then four times that, ... */
 #define SETTLE_MS 500       /* of silence, and kept connections may close */
-#define EMPTY_MS 20         /* without anybody, who may just be coming in */
+#define EMPTY_MS 200        /* without anybody, who may just be coming in */
 #define CUT_MS 3000         /* for what is cut to be told so */
 
 static struct {

@@ -157,11 +157,37 @@ START_TEST(header_that_may_be_read_in_two_ways_is_400_and_closes)
         LINES("X-A: \0Transfer-Encoding: chunked\r\nX-D: e\r\n"),
         LINES("X-A: b\r\n  c\r\n"),
         LINES("X-A: b\r\n\tc\r\nX-D: e\r\n"),
+        LINES("X-A: b\0 \r\n"),
+        LINES("X-A: b\0\r\nX-D: e\r\n"),
+        LINES(": b\r\n"),
+        LINES(":\r\nX-D: e\r\n"),
+        LINES("\0a: b\r\n"),
         LINES("Host: y\r\n"),
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         check_lines(table[i].lines, table[i].n, 400);
+}
+END_TEST
+
+START_TEST(header_without_a_name_hides_no_second_request)
+{
+    static const char *const lines[] = { ": b", ":", "\t: b", "" };
+    char request[256], text[4096];
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        int fd = raw_open(d.port), expected = *lines[i] != '\0' ? 400 : 200;
+
+        snprintf(request, sizeof request, "GET /livez HTTP/1.1\r\nHost: x\r\n"
+                 "%s\r\nGET /hidden HTTP/1.1\r\nHost: x\r\n\r\n", lines[i]);
+        ck_assert(raw_say(fd, request));
+        int status = raw_reply(fd, text, sizeof text, 5);
+        ck_assert_msg(status == expected, "%s: %d %s", lines[i], status, text);
+        status = raw_reply(fd, text, sizeof text, 2);
+        ck_assert_msg(status == (expected == 200 ? 404 : 0), "%s: then %d",
+                      lines[i], status);
+        close(fd);
+    }
 }
 END_TEST
 
@@ -316,6 +342,7 @@ int main(void)
         end_within_the_headers_is_noticed,
         upload_that_stops_is_408_soon,
         header_that_may_be_read_in_two_ways_is_400_and_closes,
+        header_without_a_name_hides_no_second_request,
         header_that_is_only_unusual_is_read,
         malformed_length_is_refused_and_closes,
         flood_of_headers_is_answered,

@@ -61,6 +61,27 @@ START_TEST(framing_that_is_unclear_is_400_and_closes)
 }
 END_TEST
 
+START_TEST(header_that_says_two_things_is_400)
+{
+    static const char *const headers[] = {
+        "Request-Timeout: 5\r\nRequest-Timeout: 0\r\n",
+        "Content-Type: application/json\r\nContent-Type: image/png\r\n",
+    };
+    char request[512], text[4096];
+
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        int fd;
+
+        snprintf(request, sizeof request, "POST /attention HTTP/1.1\r\n"
+                 "Host: x\r\nContent-Length: 2\r\n%s\r\n{}", headers[i]);
+        int status = ask(request, text, sizeof text, &fd);
+        ck_assert_msg(status == 400, "%s: %d %s", headers[i], status, text);
+        ck_assert_ptr_nonnull(strstr(text, "\"code\":\"bad_header\""));
+        close(fd);
+    }
+}
+END_TEST
+
 START_TEST(post_without_length_or_chunks_is_411)
 {
     char text[4096];
@@ -300,6 +321,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         framing_that_is_unclear_is_400_and_closes,
+        header_that_says_two_things_is_400,
         post_without_length_or_chunks_is_411,
         large_body_is_413_with_limit_and_size,
         early_413_is_read_by_a_client_that_writes_first,
