@@ -25,7 +25,7 @@ from sweep import Client, Server, closed_loop, metric
 
 MOST_RATE = 8000       # above it openloop takes a whole core for itself
 QUEUE = 8
-POOL_KIB = "32"        # CONNECTION_MEMORY_BYTES of the daemon
+POOL_KIB = "64"        # CONNECTION_MEMORY_BYTES of the daemon
 
 
 class Report:
@@ -111,7 +111,7 @@ def get(url, path):
 
 
 def health(report, options):
-    giant = body.Call(6000, 64, 1, False).text()
+    giant = body.Call(12000, 64, 1, False).text()
     head = (b"POST /attention HTTP/1.1\r\nHost: small\r\n"
             b"Content-Length: %d\r\n\r\n" % len(giant))
     with Server([options.daemon, "--port", "0", "--log", "none", "--queue",
