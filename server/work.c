@@ -7,13 +7,15 @@
 #include "work.h"
 
 #include <pthread.h>
-#include <sched.h>
+#include <unistd.h>
 
 #include "compute.h"
 #include "config.h"
 #include "decode.h"
 #include "encode.h"
 #include "queue.h"
+
+#define WORKER_NICE 5
 
 const struct stage stages[STAGE_COUNT] = {
     { STEP_DECODE, decode_next, decode_task },
@@ -107,14 +109,13 @@ static void do_job(struct job *job)
 }
 
 /* Workers compute, I/O threads wait: those who wait go first where the cores
- * are few. A worker that is woken takes no core from the one that woke it,
- * and what comes in meanwhile is answered beside the longest work. */
+ * are few, so what comes in is answered beside the longest work. On Linux
+ * nice() is a matter of the thread. */
 static void *worker(void *none)
 {
     struct job job = { .request = NULL };
-    struct sched_param none_of_it = { 0 };
 
-    sched_setscheduler(0, SCHED_BATCH, &none_of_it);
+    nice(WORKER_NICE);
     while (queue_next(&job))
         do_job(&job);
     return none;
