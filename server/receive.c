@@ -45,15 +45,18 @@ bool receive_swallows(const struct request *r)
     return !r->has_length || r->content_length <= RECEIVE_SWALLOW_BYTES;
 }
 
-/* Once a quarter is here, the rest is believed. */
+/* What is here is believed eight times over: a full buffer grows by so much,
+ * and once an eighth is here it grows to the whole. */
 static enum buffer_status make_room(struct request *r, size_t length)
 {
+    size_t room = r->body.capacity - r->body.length;
     size_t missing = (size_t)(r->content_length - r->received_bytes);
+    size_t believed = 7 * (size_t)r->received_bytes;
 
-    if (!r->has_length || r->body.capacity - r->body.length >= length
-        || r->received_bytes < r->content_length / 4 || missing < length)
+    if (!r->has_length || room > missing
+        || (room > length && believed < missing))
         return BUFFER_OK;
-    return buffer_reserve(&r->body, missing);
+    return buffer_reserve(&r->body, missing < believed ? missing : believed);
 }
 
 static void refuse(struct request *r, enum buffer_status status)
