@@ -40,7 +40,7 @@ struct config {
                                        may make; 0: no limit */
     double drain_delay_s;           /* --drain-delay 0 */
     double drain_timeout_s;         /* --drain-timeout 25 */
-    double inline_us;               /* --inline-us 100: cheaper requests run
+    double inline_us;               /* --inline-us 200: cheaper requests run
                                        on their I/O thread */
     double trim_after_s;            /* --trim-after 3 */
     enum config_log log;            /* --log logfmt|json|none */

@@ -25,7 +25,7 @@ const struct config_row config_table[CONFIG_ROWS] = {
      "threads that compute; 0: by CPU affinity and quota"},
     {NULL, "io-threads", WHOLE, &config.io_threads, "2", 1, 64, "N",
      "threads that read, write and run small requests"},
-    {NULL, "inline-us", NUMBER, &config.inline_us, "100", 0, 1e6,
+    {NULL, "inline-us", NUMBER, &config.inline_us, "200", 0, 1e6,
      "MICROSECONDS",
      "requests estimated below this run on the thread that read them"},
     {"Limits of one request", "body-bytes", BYTES, &config.body_bytes, "1GiB",
