@@ -17,6 +17,7 @@
 #include "suite.h"
 
 #define DEPTH "attention_queue_depth"
+#define WAITED "attention_queue_wait_seconds_count"
 
 static struct daemon d;
 static char *huge, *giant, *medium, *small;
@@ -91,6 +92,26 @@ START_TEST(small_requests_beside_a_giant_take_milliseconds)
     ck_assert_double_lt(queued_s[10], 0.4 * daemon_slack());
     ck_assert_int_eq(raw_reply(fd, text, sizeof text, 60), 200);
     close(fd);
+}
+END_TEST
+
+/* Rows of one number, and at their end one without a row: 62500 of them are
+ * read, checked and explained. */
+START_TEST(short_text_that_takes_long_goes_to_the_workers)
+{
+    enum { ROWS = 62500 };
+    char *body = malloc(4 * ROWS + 64), *at = body;
+    struct http_reply r;
+
+    at = stpcpy(at, "{\"Q\":[");
+    for (int i = 0; i < ROWS; i++)
+        at = stpcpy(at, "[1],");
+    stpcpy(at, "2],\"K\":[[1]],\"V\":[[1]]}");
+    r = http_post(d.port, body);
+    ck_assert_int_eq(r.status, 422);
+    ck_assert_double_eq(metric(d.port, WAITED), 1);
+    http_free(&r);
+    free(body);
 }
 END_TEST
 
@@ -325,6 +346,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         small_requests_beside_a_giant_take_milliseconds,
+        short_text_that_takes_long_goes_to_the_workers,
         health_answers_at_once_with_every_worker_busy,
         full_queue_is_503_with_retry_after_and_stays_ready,
         deadline_passes_in_the_work,
