@@ -146,15 +146,12 @@ size_t encode_json_room(const struct request *r, size_t *largest)
 
 /* --------------------------------------------------------------- tensors */
 
-/* Lists that begin with the row, its own included. */
-static int lists_at(const struct attn_tensor *t, int64_t row)
+/* Lists that begin in front of element `at`, or end behind the one before. */
+static int lists_at(const struct attn_tensor *t, int64_t at)
 {
-    int lists = 1;
-    for (int axis = t->rank - 2; axis >= 0; axis--, lists++) {
-        if (row % t->dim[axis] != 0)
-            break;
-        row /= t->dim[axis];
-    }
+    int lists = 0;
+    while (lists < t->rank && at % t->dim[t->rank - 1 - lists] == 0)
+        at /= t->dim[t->rank - 1 - lists++];
     return lists;
 }
 
@@ -172,38 +169,38 @@ static char *put_text(char *out, const char *text)
     return out + n;
 }
 
+/* n elements of a matrix. */
 static char *put_numbers(char *out, const struct encoding *e,
-                         const void *data, int64_t first, int64_t n)
+                         const void *data, int64_t at, int64_t n,
+                         int64_t width)
 {
+    struct number_rows rows = {(size_t)n, (size_t)(width - at % width),
+                               (size_t)width};
     if (e->wide)
-        return out + number_write_row_f64(out, (const double *)data + first,
-                                          (size_t)n);
-    return out + number_write_row_f32(out, (const float *)data + first,
-                                      (size_t)n);
+        return out + number_write_rows_f64(out, (const double *)data + at,
+                                           rows);
+    return out + number_write_rows_f32(out, (const float *)data + at, rows);
 }
 
-/* Elements [from, to), with the comma in front of the first. */
+/* Elements [from, to), with the comma in front of the first: matrix by matrix,
+ * of which there may be a part. */
 static char *put_elements(char *out, const struct encoding *e,
                           const struct member *m, int64_t from, int64_t to)
 {
-    const int64_t width = m->shape->dim[m->shape->rank - 1];
-    int64_t row = from / width, column = from % width;
+    const struct attn_tensor *t = m->shape;
+    const int64_t width = t->dim[t->rank - 1];
+    const int64_t matrix = t->rank > 1 ? t->dim[t->rank - 2] * width : width;
 
     while (from < to) {
-        int64_t n = width - column;
+        int64_t n = matrix - from % matrix;
         if (n > to - from)
             n = to - from;
         if (from > 0)
             *out++ = ',';
-        if (column == 0)
-            out = put(out, '[', lists_at(m->shape, row));
-        out = put_numbers(out, e, m->data, from, n);
+        out = put(out, '[', lists_at(t, from));
+        out = put_numbers(out, e, m->data, from, n, width);
         from += n;
-        column += n;
-        if (column == width) {
-            out = put(out, ']', lists_at(m->shape, ++row));
-            column = 0;
-        }
+        out = put(out, ']', lists_at(t, from));
     }
     return out;
 }
@@ -212,12 +209,11 @@ static char *put_elements(char *out, const struct encoding *e,
 static char *put_empty(char *out, const struct attn_tensor *t)
 {
     struct attn_tensor lists = {.rank = 1};
-    int64_t rows = 1;
 
-    for (; t->dim[lists.rank - 1] > 0; lists.rank++) {
+    for (; t->dim[lists.rank - 1] > 0; lists.rank++)
         lists.dim[lists.rank - 1] = t->dim[lists.rank - 1];
-        rows *= lists.dim[lists.rank - 1];
-    }
+    lists.dim[lists.rank - 1] = 1;
+    int64_t rows = attn_tensor_elements(&lists);
     for (int64_t row = 0; row < rows; row++) {
         if (row > 0)
             *out++ = ',';

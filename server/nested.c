@@ -40,18 +40,18 @@ static const char *special(const char *p, const char *end, double *value)
     return NULL;
 }
 
-/* What a row consists of, and how a run of it is read: up to `max` values
- * with commas between, into element `at` of data. Returns how many. */
+/* What a row consists of, and how a run of it is read: values as of
+ * number_read_rows_f32(), into element `at` of data. Returns how many. */
 struct element {
     size_t (*run)(const char *p, const char *end, void *data, int64_t at,
-                  size_t max, const char **next);
+                  struct number_rows rows, const char **next);
     void (*special)(void *data, int64_t at, double value); /* or NULL */
 };
 
 static size_t run_f32(const char *p, const char *end, void *data, int64_t at,
-                      size_t max, const char **next)
+                      struct number_rows rows, const char **next)
 {
-    return number_read_row_f32(p, end, (float *)data + at, max, next);
+    return number_read_rows_f32(p, end, (float *)data + at, rows, next);
 }
 
 static void special_f32(void *data, int64_t at, double value)
@@ -60,9 +60,9 @@ static void special_f32(void *data, int64_t at, double value)
 }
 
 static size_t run_f64(const char *p, const char *end, void *data, int64_t at,
-                      size_t max, const char **next)
+                      struct number_rows rows, const char **next)
 {
-    return number_read_row_f64(p, end, (double *)data + at, max, next);
+    return number_read_rows_f64(p, end, (double *)data + at, rows, next);
 }
 
 static void special_f64(void *data, int64_t at, double value)
@@ -72,11 +72,13 @@ static void special_f64(void *data, int64_t at, double value)
 
 /* One that is none refuses the whole run. */
 static size_t run_integer(const char *p, const char *end, void *data,
-                          int64_t at, size_t max, const char **next)
+                          int64_t at, struct number_rows rows,
+                          const char **next)
 {
     double values[64];
     int64_t *out = (int64_t *)data + at;
-    size_t n = number_read_row_f64(p, end, values, max < 64 ? max : 64, next);
+    rows.n = rows.n < 64 ? rows.n : 64;
+    size_t n = number_read_rows_f64(p, end, values, rows, next);
 
     for (size_t i = 0; i < n; i++) {
         if (values[i] != trunc(values[i]) ||
@@ -106,10 +108,11 @@ static size_t boolean_at(const char *p, const char *end, unsigned char *value)
 }
 
 static size_t run_boolean(const char *p, const char *end, void *data,
-                          int64_t at, size_t max, const char **next)
+                          int64_t at, struct number_rows rows,
+                          const char **next)
 {
     unsigned char *out = (unsigned char *)data + at;
-    size_t n = 0;
+    size_t n = 0, max = rows.n < rows.left ? rows.n : rows.left;
 
     *next = p;
     while (n < max && (p = syntax_after_space(p, end)) < end) {
@@ -142,14 +145,24 @@ static const struct element *element_of(enum attn_in id, enum attn_dtype dtype)
     }
 }
 
-/* Exactly n values from p on; returns behind the last, and white space. */
+/* Behind c and white space, or NULL; p may be NULL. */
+static const char *pass(const char *p, const char *end, char c)
+{
+    return p && p < end && *p == c ? syntax_after_space(p + 1, end) : NULL;
+}
+
+/* Exactly n values, into element `at` and on, from p on, in rows; returns
+ * behind the last, and white space. */
 static const char *read_values(const struct element *e, const char *p,
                                const char *end, void *data, int64_t at,
-                               int64_t n)
+                               int64_t n, int64_t width)
 {
     for (const int64_t stop = at + n;;) {
+        struct number_rows rows = {(size_t)(stop - at),
+                                   (size_t)(width - at % width),
+                                   (size_t)width};
         double value;
-        size_t got = e->run(p, end, data, at, (size_t)(stop - at), &p);
+        size_t got = e->run(p, end, data, at, rows, &p);
 
         at += (int64_t)got;
         p = syntax_after_space(p, end);
@@ -162,86 +175,48 @@ static const char *read_values(const struct element *e, const char *p,
         }
         if (at == stop)
             return p;
-        if (p == end || *p != ',')
+        bool row_ends = at % width == 0;
+        p = row_ends ? pass(p, end, ']') : p;
+        p = pass(p, end, ',');
+        p = row_ends ? pass(p, end, '[') : p;
+        if (!p)
             return NULL;
-        p++;
     }
 }
 
-/* The place of a row in the lists around it, counted like an odometer. */
-struct odometer {
-    int64_t at[ATTN_MAX_RANK];
-};
-
-/* Lists that begin with the row: its own and those it is the first of. */
-static int set_odometer(struct odometer *o, const struct nested *t,
-                        int64_t row)
+/* How many lists begin in front of element `at`, or end behind the one before
+ * it. */
+static int lists_at(const struct nested *t, int64_t at)
 {
-    int begin = 1;
-    bool first = true;
-    for (int axis = t->rank - 2; axis >= 0; axis--) {
-        o->at[axis] = row % t->dim[axis];
-        row /= t->dim[axis];
-        first = first && o->at[axis] == 0;
-        begin += first;
-    }
-    return begin;
+    int lists = 0;
+    while (lists < t->rank && at % t->dim[t->rank - 1 - lists] == 0)
+        at /= t->dim[t->rank - 1 - lists++];
+    return lists;
 }
 
-/* To the next row; returns the lists that end before it. */
-static int turn_odometer(struct odometer *o, const struct nested *t)
-{
-    int ended = 1;
-    for (int axis = t->rank - 2; axis >= 0; axis--, ended++) {
-        if (++o->at[axis] < t->dim[axis])
-            break;
-        o->at[axis] = 0;
-    }
-    return ended;
-}
-
-static const char *close_row(const char *p, const char *end, int lists)
-{
-    for (; lists > 0; lists--) {
-        p = syntax_after_space(p, end);
-        if (p == end || *p != ']')
-            return NULL;
-        p++;
-    }
-    return p;
-}
-
+/* Matrix by matrix, of which a range may have a part. */
 bool nested_read(const struct nested *t, const struct nested_range *r,
                  enum attn_dtype dtype, void *data)
 {
     const struct element *e = element_of(r->tensor, dtype);
     const int64_t width = t->dim[t->rank - 1], stop = r->first + r->count;
+    const int64_t matrix = t->rank > 1 ? t->dim[t->rank - 2] * width : width;
     const char *p = r->text;
-    struct odometer o;
-    int lists = set_odometer(&o, t, r->first / width);
 
-    for (int64_t at = r->first, column = at % width; at < stop;) {
-        int64_t n = width - column < stop - at ? width - column : stop - at;
+    for (int64_t at = r->first; p && at < stop;) {
+        int64_t n = matrix - at % matrix;
 
-        if (column == 0)
-            p = nested_open(p, r->end, lists);
+        if (n > stop - at)
+            n = stop - at;
+        p = nested_open(p, r->end, lists_at(t, at));
         if (p)
-            p = read_values(e, p, r->end, data, at, n);
+            p = read_values(e, p, r->end, data, at, n, width);
         at += n;
-        column += n;
-        if (column == width) {
-            column = 0;
-            lists = turn_odometer(&o, t);
-            p = p ? close_row(p, r->end, lists) : NULL;
-        }
-        if (!p)
-            return false;
-        if (column == 0 && lists == t->rank)
-            break;
-        p = syntax_after_space(p, r->end);
-        if (p == r->end || *p != ',')
-            return false;
-        p = syntax_after_space(p + 1, r->end);
+        int lists = lists_at(t, at);
+        for (int i = 0; i < lists; i++)
+            p = pass(p, r->end, ']');
+        if (lists < t->rank)
+            p = pass(p, r->end, ',');
     }
     return p == r->end;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * number - numbers as text: JSON numbers into float32 and float64 and back,
- * at the speed of memory. It knows the grammar of one number and of a row of
- * numbers with commas between, nothing else of JSON. No locale, no
- * allocation, no state but a table made before main() starts; callable from
- * any thread.
+ * at the speed of memory. It knows the grammar of one number, of a row of
+ * numbers with commas between, and of what stands between two rows, nothing
+ * else of JSON. No locale, no allocation, no state but a table made before
+ * main() starts; callable from any thread.
  *
  * Reading is correctly rounded for any length and exponent. Both types are
  * read as binary64 first; float32 is that rounded once more, as every client
@@ -40,6 +40,20 @@ size_t number_read_row_f32(const char *p, const char *end, float *out,
 size_t number_read_row_f64(const char *p, const char *end, double *out,
                            size_t max, const char **next);
 
+/* Numbers of a matrix: n in all, `left` of them to the end of the row in hand,
+ * then `width` each; 1 <= left <= width. */
+struct number_rows {
+    size_t n, left, width;
+};
+
+/* The same for a matrix, without its outermost brackets: 1,2],[3,4. It stops,
+ * too, where the text has a row end too soon, or not in time, and may stop at
+ * the end of any row. */
+size_t number_read_rows_f32(const char *p, const char *end, float *out,
+                            struct number_rows rows, const char **next);
+size_t number_read_rows_f64(const char *p, const char *end, double *out,
+                            struct number_rows rows, const char **next);
+
 /* The longest texts: -1.23456789e-38 or -1234567890000000, and
  * -1.2345678901234567e-308. */
 enum { NUMBER_F32_MAX = 17, NUMBER_F64_MAX = 24 };
@@ -55,6 +69,13 @@ size_t number_write_f64(char out[NUMBER_F64_MAX], double value);
  * lies behind the text and within that is overwritten. */
 size_t number_write_row_f32(char *out, const float *values, size_t n);
 size_t number_write_row_f64(char *out, const double *values, size_t n);
+
+/* A matrix as 1,2],[3,4. `out` has room for n * (MAX + 1) bytes and 2 for each
+ * row that ends. */
+size_t number_write_rows_f32(char *out, const float *values,
+                             struct number_rows rows);
+size_t number_write_rows_f64(char *out, const double *values,
+                             struct number_rows rows);
 
 /* The ways in which rows are read and written, slowest first: plain C, then
  * what this CPU has more. The best is taken at start; number_use(i), with i

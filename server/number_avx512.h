@@ -2,7 +2,7 @@
 /*
  * number_avx512 - what the readers and writers of rows for x86 CPUs with
  * AVX-512 (up to VBMI2: Ice Lake, Zen 4) share: arithmetic on eight lanes of
- * 64 bits. Included by them alone.
+ * 64 bits, and where rows end. Included by them alone.
  */
 #ifndef NUMBER_AVX512_H
 #define NUMBER_AVX512_H
@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "number.h"
 #include "number_power.h"
 
 #define AVX512                                                                \
@@ -20,6 +21,17 @@
 AVX512_INLINE __m512i lanes(int64_t value)
 {
     return _mm512_set1_epi64(value);
+}
+
+/* A bit for each of 64 numbers, from the nth on, that is the last of its row; a
+ * row has 64 at most. */
+AVX512_INLINE uint64_t row_ends(struct number_rows rows, size_t n)
+{
+    uint64_t ends = 1;
+    for (size_t by = rows.width; by < 64; by *= 2)
+        ends |= ends << by;
+    size_t column = (n + rows.width - rows.left) % rows.width;
+    return ends << (rows.width - 1 - column);
 }
 
 /* All 128 bits of the products. */

@@ -153,6 +153,7 @@ AVX512_INLINE __m512i add_exponents(__m512i q, const struct batch *b, size_t i,
     __m512i end = _mm512_cvtepu16_epi64(
         _mm_loadu_si128((const void *)(b->end + i)));
     __m512i length = _mm512_sub_epi64(end, stop);
+    mask &= _mm512_test_epi64_mask(length, length);
     __m512i text = _mm512_srli_epi64(_mm512_mask_i64gather_epi64(
         zero, mask, stop, b->text, 1), 8);
     __mmask8 minus = _mm512_cmpeq_epi64_mask(

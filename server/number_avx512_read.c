@@ -4,7 +4,9 @@
  * block (number_block.h) the places of the numbers come into a batch, and the
  * batch becomes values, so that nothing is decided number by number. What a
  * block cannot show (its text is wrong, the end of the text is near) and what
- * a batch cannot round is left to number_read().
+ * a batch cannot round is left to number_read(). Narrow rows share a batch:
+ * in a block the brackets between them pass for white space, in the batch it
+ * turns out whether they stand where rows end.
  */
 #if defined(__x86_64__)
 #include <math.h>
@@ -14,8 +16,8 @@
 #include "number_read.h"
 
 enum {
-    READ_AHEAD = NUMBER_BLOCK + 32, /* a block, and what is behind its last */
-    FEW = 2,                        /* faster one after the other */
+    READ_AHEAD = NUMBER_BLOCK + 8, /* a block, and behind an 'e' in it */
+    FEW = 2,                       /* faster one after the other */
 };
 
 AVX512_INLINE uint64_t equal(__m512i bytes, char c)
@@ -23,9 +25,8 @@ AVX512_INLINE uint64_t equal(__m512i bytes, char c)
     return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c));
 }
 
-AVX512_INLINE struct number_marks classify(const char *p)
+AVX512_INLINE struct number_marks classify(__m512i bytes)
 {
-    __m512i bytes = _mm512_loadu_si512(p);
     __m512i lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
     __m512i value = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
     __m512i space_by_low_half = _mm512_broadcast_i32x4(_mm_setr_epi8(
@@ -70,34 +71,78 @@ AVX512_INLINE void collect(const char *p, const struct number_block *b,
     _mm512_storeu_si512(to->stop + n, ends);
 }
 
+/* What stands between numbers: the bit of a row's last ']', and the last of
+ * "," or "],[" or "], [". */
+struct gaps {
+    uint64_t row_ends, ends;
+};
+
+/* In the marks, where a row ends its ']' becomes the comma behind the number,
+ * and what follows white space. A number whose row's end may lie partly beyond
+ * the block is left to the next one. */
+AVX512_INLINE struct gaps join_rows(__m512i bytes, struct number_marks *m)
+{
+    uint64_t closes = equal(bytes, ']'), opens = equal(bytes, '[');
+    uint64_t open_next = opens >> 1 | (opens >> 1 & m->spaces) >> 1;
+    uint64_t row_ends = closes & (m->commas & open_next) >> 1;
+    uint64_t behind = row_ends << 2;
+    uint64_t joins = behind + (behind & m->spaces);
+    uint64_t commas = m->commas & ~(closes << 1);
+    m->commas = commas | row_ends;
+    m->spaces |= row_ends << 1 | joins;
+    m->refused = closes & ~row_ends & (uint64_t)7 << 61;
+    return (struct gaps){row_ends, commas | joins};
+}
+
+/* The last block of the text, or the one before. */
+AVX512_INLINE __m512i load_last(const char *p, const char *end)
+{
+    unsigned left = end - p < 64 ? (unsigned)(end - p) : 64;
+    return _mm512_maskz_loadu_epi8(_bzhi_u64(~(uint64_t)0, left), p);
+}
+
 /* Blocks into a batch, up to max numbers or something else that comes;
  * returns the end of the last number, or p. The next block begins behind the
  * last comma of this one: to wait for the end of its last number, which should
- * be the same place, would take longer than all other work. */
+ * be the same place, would take longer than all other work. In rows it goes on
+ * over their ends, as long as these are where `expected` has a bit. */
 AVX512_INLINE const char *fill(const char *p, const char *end, size_t max,
+                               uint64_t expected, bool in_rows,
                                struct batch *to)
 {
     const char *last = p;
-    uint64_t minuses = 0;
+    uint64_t minuses = 0, found = 0;
     size_t n = 0;
     to->text = p;
-    while (n < max && end - p >= READ_AHEAD) {
+    while (n < max && p < end) {
         struct number_block b;
-        struct number_marks marks = classify(p);
-        if (!number_judge(marks, &b))
-            break;
-        collect(p, &b, to, n);
-        minuses |= _pext_u64(marks.minuses, b.starts) << n;
-        n += (size_t)__builtin_popcountll(b.ends);
-        last = p + NUMBER_BLOCK - 1 - __builtin_clzll(b.ends);
-        p += NUMBER_BLOCK - _lzcnt_u64(marks.commas);
+        bool near = end - p < READ_AHEAD;
+        __m512i bytes = near ? load_last(p, end) : _mm512_loadu_si512(p);
+        struct number_marks marks = classify(bytes);
+        struct gaps gaps = {0, marks.commas};
+        if (in_rows)
+            gaps = join_rows(bytes, &marks);
+        const char *block = p;
+        p += NUMBER_BLOCK - _lzcnt_u64(gaps.ends);
         __asm__("" : "+r"(p)); /* lest it be known as last + 1 */
-        if (last + 1 != p)
+        if ((near && marks.exps != 0) || !number_judge(marks, &b))
+            break;
+        collect(block, &b, to, n);
+        minuses |= _pext_u64(marks.minuses, b.starts) << n;
+        found |= _pext_u64(gaps.row_ends, b.ends) << n;
+        n += (size_t)__builtin_popcountll(b.ends);
+        last = block + NUMBER_BLOCK - 1 - __builtin_clzll(b.ends);
+        if (_lzcnt_u64(b.ends) != _lzcnt_u64(marks.commas))
             break;
     }
     to->minuses = minuses;
     to->n = n < max ? n : max;
-    return n > max ? to->text + to->end[max - 1] : last;
+    if (in_rows && n > 1) {
+        uint64_t wrong = _bzhi_u64(found ^ expected, (unsigned)(to->n - 1));
+        if (wrong != 0)
+            to->n = (size_t)__builtin_ctzll(wrong) + 1;
+    }
+    return n > to->n ? to->text + to->end[to->n - 1] : last;
 }
 
 /* Returns whether it is infinite. */
@@ -139,34 +184,46 @@ AVX512_INLINE size_t flush(const struct batch *b, const char *end, void *out,
     return o.infinite == 0 ? b->n : (size_t)__builtin_ctzll(o.infinite);
 }
 
-AVX512_INLINE size_t read_row(const char *p, const char *end, void *out,
-                              size_t max, const char **next, bool is_f32)
+/* Behind what stands between a number and the next, or NULL. */
+static inline const char *pass_gap(const char *p, const char *end,
+                                   bool row_ends)
+{
+    for (const char *c = row_ends ? "],[" : ","; *c != '\0'; c++) {
+        p = number_skip_space(p, end);
+        if (p == end || *p++ != *c)
+            return NULL;
+    }
+    return p;
+}
+
+AVX512_INLINE size_t read_all(const char *p, const char *end, void *out,
+                              struct number_rows rows, const char **next,
+                              bool is_f32, bool in_rows)
 {
     struct batch batch;
     size_t n = 0;
     double value;
     *next = p;
-    while (n < max) {
-        const char *last = fill(p, end, max - n < BATCH ? max - n : BATCH,
-                                &batch);
+    while (n < rows.n && p != NULL) {
+        size_t most = rows.n - n < BATCH ? rows.n - n : BATCH;
+        uint64_t ends = in_rows ? row_ends(rows, n) : 0;
+        const char *last = fill(p, end, most, ends, in_rows, &batch);
+        size_t stored = 1;
         if (batch.n > 0) {
-            size_t stored = flush(&batch, end, out, n, is_f32);
-            n += stored;
+            stored = flush(&batch, end, out, n, is_f32);
             if (stored > 0)
                 *next = batch.text + batch.end[stored - 1];
             if (stored < batch.n)
-                break;
+                return n + stored;
         } else {
             p = number_skip_space(p, end);
             if (number_read(p, end, &value, &last) != NUMBER_OK ||
                 store_one(out, n, value, is_f32))
                 break;
-            n++;
             *next = last;
         }
-        p = number_skip_space(last, end);
-        if (p == end || *p++ != ',')
-            break;
+        n += stored;
+        p = pass_gap(last, end, ends >> (stored - 1) & 1);
     }
     return n;
 }
@@ -177,7 +234,8 @@ AVX512 size_t number_read_f32_avx512(const char *p, const char *end,
 {
     if (max <= FEW)
         return number_read_f32_plain(p, end, out, max, next);
-    return read_row(p, end, out, max, next, true);
+    return read_all(p, end, out, (struct number_rows){max, max, max}, next,
+                    true, false);
 }
 
 AVX512 size_t number_read_f64_avx512(const char *p, const char *end,
@@ -186,6 +244,21 @@ AVX512 size_t number_read_f64_avx512(const char *p, const char *end,
 {
     if (max <= FEW)
         return number_read_f64_plain(p, end, out, max, next);
-    return read_row(p, end, out, max, next, false);
+    return read_all(p, end, out, (struct number_rows){max, max, max}, next,
+                    false, false);
+}
+
+AVX512 size_t number_read_rows_f32_avx512(const char *p, const char *end,
+                                          float *out, struct number_rows rows,
+                                          const char **next)
+{
+    return read_all(p, end, out, rows, next, true, true);
+}
+
+AVX512 size_t number_read_rows_f64_avx512(const char *p, const char *end,
+                                          double *out, struct number_rows rows,
+                                          const char **next)
+{
+    return read_all(p, end, out, rows, next, false, true);
 }
 #endif

@@ -21,7 +21,7 @@ enum {
     ZERO = 18,
     BATCH = 16, /* twice eight: one computes while the other waits */
     FEW = 4,    /* numbers that are not worth a batch */
-    BATCH_BYTES = BATCH * (NUMBER_F64_MAX + 1) + 64,
+    BATCH_BYTES = BATCH * (NUMBER_F64_MAX + 3) + 64,
 };
 
 /* Eight decimals of 17 digits. */
@@ -340,9 +340,16 @@ AVX512_INLINE char *put(char *p, const struct layout *from, size_t i)
     return p + exponent[7];
 }
 
-/* The first k of a batch, a comma behind each. */
+/* "],[" where a row ends, elsewhere a comma, and anything. */
+AVX512_INLINE char *separate(char *p, bool row_ends)
+{
+    memcpy(p, row_ends ? "],[" : ",,,", 4);
+    return p + (row_ends ? 3 : 1);
+}
+
+/* The first k of a batch, a comma behind each, or more where a row ends. */
 AVX512_INLINE char *write_batch(char *p, const void *values, size_t at,
-                                size_t k, bool is_f32)
+                                size_t k, uint64_t ends, bool is_f32)
 {
     struct layout to;
     to.negative = to.refused = 0;
@@ -356,36 +363,51 @@ AVX512_INLINE char *write_batch(char *p, const void *values, size_t at,
             p += number_write_f32(p, ((const float *)values)[at + i]);
         else
             p += number_write_f64(p, ((const double *)values)[at + i]);
-        *p++ = ',';
+        p = separate(p, ends >> i & 1);
     }
     return p;
 }
 
 /* The last batch is written elsewhere, as put() needs more room. */
-AVX512_INLINE size_t write_row(char *out, const void *values, size_t n,
-                               bool is_f32)
+AVX512_INLINE size_t write_all(char *out, const void *values,
+                               struct number_rows r, bool is_f32, bool in_rows)
 {
     char *p = out, last[BATCH_BYTES];
     size_t i = 0;
-    if (n < FEW)
-        return is_f32 ? number_write_f32_plain(out, (const float *)values, n)
-                      : number_write_f64_plain(out, (const double *)values, n);
-    for (; i + BATCH < n; i += BATCH)
-        p = write_batch(p, values, i, BATCH, is_f32);
+    for (; i + BATCH < r.n; i += BATCH)
+        p = write_batch(p, values, i, BATCH, in_rows ? row_ends(r, i) : 0,
+                        is_f32);
+    uint64_t ends = in_rows ? _bzhi_u64(row_ends(r, i), r.n - 1 - i) : 0;
     size_t length = (size_t)(
-        write_batch(last, values, i, n - i, is_f32) - 1 - last);
+        write_batch(last, values, i, r.n - i, ends, is_f32) - 1 - last);
     memcpy(p, last, length);
     return (size_t)(p - out) + length;
 }
 
 AVX512 size_t number_write_f32_avx512(char *out, const float *values, size_t n)
 {
-    return write_row(out, values, n, true);
+    if (n < FEW)
+        return number_write_f32_plain(out, values, n);
+    return write_all(out, values, (struct number_rows){n, n, n}, true, false);
 }
 
 AVX512 size_t number_write_f64_avx512(char *out, const double *values,
                                       size_t n)
 {
-    return write_row(out, values, n, false);
+    if (n < FEW)
+        return number_write_f64_plain(out, values, n);
+    return write_all(out, values, (struct number_rows){n, n, n}, false, false);
+}
+
+AVX512 size_t number_write_rows_f32_avx512(char *out, const float *values,
+                                           struct number_rows rows)
+{
+    return write_all(out, values, rows, true, true);
+}
+
+AVX512 size_t number_write_rows_f64_avx512(char *out, const double *values,
+                                           struct number_rows rows)
+{
+    return write_all(out, values, rows, false, true);
 }
 #endif

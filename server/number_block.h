@@ -12,9 +12,11 @@
 
 enum { NUMBER_BLOCK = 64 };
 
-/* Which bytes are one of 0-9, 0, '.', '-', '+', e or E, ',', white space. */
+/* Which bytes are one of 0-9, 0, '.', '-', '+', e or E, ',', white space; and
+ * before which no number is taken. */
 struct number_marks {
     uint64_t digits, zeros, points, minuses, pluses, exps, commas, spaces;
+    uint64_t refused;
 };
 
 /* A bit for each number: its first byte, its first digit, where its exponent
@@ -49,7 +51,7 @@ number_judge_any(struct number_marks m, struct number_block *b)
     wrong |= (firsts & m.zeros) << 1 & m.digits;
     wrong |= (m.points & (fraction | exponent)) | (m.exps & exponent);
 
-    ends &= m.digits << 1 & (wrong ^ (wrong - 1));
+    ends &= m.digits << 1 & (wrong ^ (wrong - 1)) & ~m.refused;
     if (ends == 0)
         return false;
     uint64_t within = ~(uint64_t)0 >> __builtin_clzll(ends);
