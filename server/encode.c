@@ -22,18 +22,19 @@ double encode_estimate(const struct request *r)
     return sum;
 }
 
-/* Who is not in the queue runs on an I/O thread, and is small. */
-static bool is_whole(const struct request *r, size_t total)
-{
-    return total <= ENCODE_WHOLE_BYTES || !r->work.queued;
-}
-
 size_t encode_memory(const struct request *r)
 {
     size_t largest, total = r->form_reply->encode_room(r, &largest);
 
-    return is_whole(r, total) ? block_bytes(total)
-                              : ENCODE_WINDOW * block_bytes(largest);
+    return total <= ENCODE_WHOLE_BYTES ? block_bytes(total)
+                                       : ENCODE_WINDOW * block_bytes(largest);
+}
+
+bool encode_streams(const struct request *r)
+{
+    size_t largest;
+
+    return r->form_reply->encode_room(r, &largest) > ENCODE_WHOLE_BYTES;
 }
 
 static void out_of_memory(struct request *r)
@@ -96,7 +97,7 @@ static int64_t begin(struct request *r)
         total += bound;
         largest = bound > largest ? bound : largest;
     }
-    if (is_whole(r, total))
+    if (total <= ENCODE_WHOLE_BYTES)
         return begin_whole(r, total);
     return begin_streamed(r, largest);
 }

@@ -25,6 +25,9 @@ bool encode_task(struct request *r, int64_t task, int lane);
 /* The memory that the reply's text will take at most, from the plan alone. */
 size_t encode_memory(const struct request *r);
 
+/* May the reply have to be streamed? Only from the queue it can be. */
+bool encode_streams(const struct request *r);
+
 /* About how long the reply will be. */
 double encode_estimate(const struct request *r);
 

@@ -69,7 +69,7 @@ static bool is_dear(const struct request *r)
     double passed_us = (double)(request_now_ns() - r->mark_ns) * 1e-3;
 
     if (r->stage == STEP_COMPUTE && r->phase == 0)
-        return remaining_us(r) > config.inline_us;
+        return remaining_us(r) > config.inline_us || encode_streams(r);
     return r->stage == STEP_DECODE && passed_us > 4.0 * config.inline_us;
 }
 
