@@ -69,28 +69,20 @@ static unsigned bucket_of(const char *address)
 static bool is_above_limits(const struct guest *g)
 {
     int64_t same = atomic_fetch_add(&house.visitors[g->bucket], 1);
-    int64_t all = g->expected ? atomic_load(&house.count)
-                              : atomic_fetch_add(&house.count, 1) + 1;
+    int64_t others = atomic_fetch_add(&house.count, 1);
 
-    return all > house.limit || (config.connections_per_address > 0
-                                  && same >= config.connections_per_address);
+    return others >= house.limit || (config.connections_per_address > 0
+                                     && same >= config.connections_per_address);
 }
 
-void guest_expect(int fd, bool comes)
+struct guest *guest_at(int fd)
 {
-    struct guest *g = fd < house.places ? &house.place[fd] : NULL;
-
-    if (g == NULL)
-        return;
-    hold(g);
-    g->expected = comes;
-    release(g);
-    atomic_fetch_add(&house.count, comes ? 1 : -1);
+    return fd < house.places ? &house.place[fd] : NULL;
 }
 
-struct guest *guest_enter(int fd, const struct sockaddr *peer)
+struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
 {
-    struct guest *g = fd < house.places ? &house.place[fd] : NULL;
+    struct guest *g = guest_at(fd);
     int top = atomic_load(&house.top);
 
     if (g == NULL)
@@ -101,13 +93,13 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer)
     g->lingers = g->nagles = false;
     g->bucket = bucket_of(g->address);
     g->reserved = is_above_limits(g);
-    g->expected = false;
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
     release(g);
     while (top <= fd && !atomic_compare_exchange_weak(&house.top, &top,
                                                       fd + 1))
         continue;
+    guest_does(g, GUEST_NEW, now_ns);
     metrics_add(METRIC_CONNECTIONS, 0, 1);
     return g;
 }

@@ -4,9 +4,9 @@
  * is, what it is doing and since when. Its I/O thread writes that down; the
  * watch looks through them and ends those that are too slow. Knows no room.
  *
- * Thread rule: a guest belongs to its I/O thread. The watch looks at one at a
- * time and holds it meanwhile, for a system call or two; leaving waits for
- * that.
+ * Thread rule: a guest belongs to who lets it in, then to its I/O thread. The
+ * watch looks at one at a time and holds it meanwhile, for a system call or
+ * two; leaving waits for that.
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -31,7 +31,6 @@ enum guest_doing {
 struct guest {
     char address[48];
     int fd;
-    bool expected;          /* is counted already */
     bool reserved;          /* above the limits: only probes are answered */
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
@@ -51,13 +50,12 @@ struct guest {
 /* descriptors: no fd is above it. limit: connections for everybody. */
 bool guest_open(int64_t descriptors, int64_t limit);
 
-/* fd is about to enter, and is counted from now on; or it does not, after
- * all. */
-void guest_expect(int fd, bool comes);
-
-/* NULL: no such place. */
-struct guest *guest_enter(int fd, const struct sockaddr *peer);
+/* fd was accepted. NULL: no such place. */
+struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns);
 void guest_leave(struct guest *g);
+
+/* The one that entered with this descriptor. */
+struct guest *guest_at(int fd);
 
 void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns);
 

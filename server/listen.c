@@ -11,16 +11,14 @@
  */
 #include "listen.h"
 
-#include <errno.h>
 #include <microhttpd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "admit.h"
 #include "config.h"
 #include "guest.h"
@@ -40,8 +38,6 @@
  * comes, and in pieces of 16 KiB bodies of 200 KB and more take 20 % longer. */
 #define CONNECTION_MEMORY_BYTES ((size_t)64 << 10)
 #define RESUMED_EXTRA_S 7
-#define ACCEPT_REST_NS 50000000
-#define GREETING_MS 50      /* for the packets of one to come */
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
@@ -66,10 +62,8 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
 {
     struct request *r = request_new();
 
-    if (r == NULL || guest_of(c) == NULL) {
-        free(r);
+    if (r == NULL)
         return NULL;
-    }
     atomic_fetch_add(&door.in_flight, 1);
     atomic_fetch_add(&door.requests, 1);
     metrics_add(METRIC_INFLIGHT, 0, 1);
@@ -278,18 +272,36 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
 
     (void)none;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = g = guest_enter(descriptor_of(c), MHD_get_connection_info(
-            c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
-        if (g != NULL)
-            guest_does(g, GUEST_NEW, request_now_ns());
-        if (guest_count() == 1)
-            watch_wake();
+        *context = guest_at(descriptor_of(c));
         return;
     }
-    if (g != NULL && (g->lingers || socket_unread(g->fd) > 0))
+    if (g->lingers || socket_unread(g->fd) > 0)
         linger(g);
-    if (g != NULL)
+    guest_leave(g);
+}
+
+/* The library shares them out among its threads by their descriptors, and
+ * closes who finds no room. */
+static void let_in_by(struct MHD_Daemon *daemon, int fd,
+                      const struct sockaddr_storage *peer)
+{
+    const struct sockaddr *address = (const struct sockaddr *)peer;
+    struct guest *g = guest_enter(fd, address, request_now_ns());
+
+    if (g == NULL)
+        close(fd);
+    else if (MHD_add_connection(daemon, fd, address, sizeof *peer) != MHD_YES)
         guest_leave(g);
+}
+
+static void let_in(int fd, const struct sockaddr_storage *peer)
+{
+    let_in_by(door.daemon, fd, peer);
+}
+
+static void let_in_admin(int fd, const struct sockaddr_storage *peer)
+{
+    let_in_by(door.admin, fd, peer);
 }
 
 /* ----------------------------------------------------------- open and shut */
@@ -358,20 +370,6 @@ const char *listen_library(void)
     return MHD_get_version();
 }
 
-/* The library has no other way to say that accept() failed for want of
- * descriptors; it would try again at once, for ever. */
-static void on_library_log(void *none, const char *format, va_list arguments)
-{
-    struct timespec rest = { .tv_nsec = ACCEPT_REST_NS };
-    bool wanting = errno == EMFILE || errno == ENFILE || errno == ENOBUFS
-        || errno == ENOMEM;
-
-    (void)none;
-    (void)arguments;
-    if (wanting && strstr(format, "accepting connection") != NULL)
-        nanosleep(&rest, NULL);
-}
-
 /* A path with a NUL stays as it is, or it would end there and pass. */
 static size_t unescape(void *none, struct MHD_Connection *c, char *text)
 {
@@ -380,11 +378,10 @@ static size_t unescape(void *none, struct MHD_Connection *c, char *text)
     return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
 }
 
-/* One door: its socket, threads, connections; admin: not NULL for the second,
- * which has a thread of its own. In a hurry (turbo), the library closes without
+/* One door: its threads and connections; admin: not NULL for the second, which
+ * has a thread of its own. In a hurry (turbo), the library closes without
  * shutting its sending side before, which linger() decides. */
-static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
-                                    void *admin)
+static struct MHD_Daemon *open_door(int64_t threads, int64_t most, void *admin)
 {
     struct MHD_OptionItem pool[] = {
         { threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
@@ -394,10 +391,8 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
 
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
-        | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, NULL, NULL, on_request, admin,
-        MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
-        MHD_OPTION_ARRAY, pool,
-        MHD_OPTION_LISTEN_SOCKET, fd,
+        | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO, 0, NULL, NULL, on_request,
+        admin, MHD_OPTION_ARRAY, pool,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
@@ -409,11 +404,14 @@ static struct MHD_Daemon *open_door(int fd, int64_t threads, int64_t most,
 int listen_start(char *error, size_t size)
 {
     int64_t reserve = reserved_descriptors() / 4;
+    int64_t most = door.limit + 2 * reserve;
 
-    door.daemon = open_door(door.fd, config.io_threads,
-                            door.limit + 2 * reserve, NULL);
-    if (door.admin_fd >= 0)
-        door.admin = open_door(door.admin_fd, 1, reserve, &door);
+    door.daemon = open_door(config.io_threads, most, NULL);
+    accept_at(door.fd, most, let_in);
+    if (door.admin_fd >= 0) {
+        door.admin = open_door(1, reserve, &door);
+        accept_at(door.admin_fd, most + reserve, let_in_admin);
+    }
     if (door.daemon != NULL && (door.admin != NULL || door.admin_fd < 0))
         return 0;
     snprintf(error, size, "cannot start %lld I/O threads",
@@ -421,40 +419,17 @@ int listen_start(char *error, size_t size)
     return EXIT_FAILED;
 }
 
-/* Those whom the kernel greets already are let in before the door is shut: a
- * closed listening socket would reset them. But a socket that was
- * handed over stays open, and who waits there is for the next daemon.
- * MHD_quiesce_daemon() may abort, when it and the library's threads take the
- * socket out of the same epoll set; so it stays in there, and says nothing. A
- * thread that has as many connections as it may has it out for now, and would
- * turn in circles if it came back shut: then whoever knocks hears nothing. */
+/* Who waits at a socket that was handed over is for the next daemon. */
 void listen_quiesce(void)
 {
-    struct sockaddr_storage peer;
-    int64_t room = door.limit - guest_count();
-    bool silent = socket_silence(door.fd, (int)config.io_threads);
-    int fd;
-
     if (door.handed_over)
-        return;
-    socket_refuse_more(door.fd);
-    while (room-- > 0
-           && (fd = socket_accept(door.fd, &peer, GREETING_MS)) >= 0) {
-        guest_expect(fd, true);
-        if (MHD_add_connection(door.daemon, fd, (struct sockaddr *)&peer,
-                               sizeof peer) != MHD_YES)
-            guest_expect(fd, false);
-    }
-    if (silent)
-        shutdown(door.fd, SHUT_RDWR);
+        accept_leave(door.fd);
+    else
+        accept_shut(door.fd);
 }
 
-/* The library shuts its listening socket, the handed over one as well, unless
- * it is something else by then. */
 void listen_stop(void)
 {
-    if (door.handed_over)
-        socket_retire(door.fd);
     MHD_stop_daemon(door.daemon);
     if (door.admin != NULL)
         MHD_stop_daemon(door.admin);

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -148,30 +146,11 @@ int socket_accept(int fd, struct sockaddr_storage *peer, int wait_ms)
     struct pollfd knocks = { .fd = fd, .events = POLLIN };
     socklen_t length = sizeof *peer;
 
+    errno = EAGAIN;
     if (poll(&knocks, 1, wait_ms) != 1)
         return -1;
     return accept4(fd, (struct sockaddr *)peer, &length,
                    SOCK_CLOEXEC | SOCK_NONBLOCK);
-}
-
-bool socket_silence(int fd, int sets)
-{
-    struct epoll_event never = { .events = EPOLLONESHOT };
-    long most = sysconf(_SC_OPEN_MAX);
-
-    for (int e = 0; e < most && sets > 0; e++)
-        sets -= epoll_ctl(e, EPOLL_CTL_MOD, fd, &never) == 0;
-    return sets == 0;
-}
-
-void socket_retire(int fd)
-{
-    int nothing = eventfd(0, EFD_CLOEXEC);
-
-    if (nothing < 0)
-        return;
-    dup3(nothing, fd, O_CLOEXEC);
-    close(nothing);
 }
 
 int64_t socket_raise_descriptors(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * socket - what listen.c needs of the system's sockets, and the client's side
+ * socket - what others need of the system's sockets, and the client's side
  * of --healthcheck. Knows no room.
  */
 #ifndef SOCKET_H
@@ -30,16 +30,9 @@ void socket_address_text(const struct sockaddr *address, char *text,
 /* The kernel begins to greet nobody on this listening socket any more. */
 void socket_refuse_more(int fd);
 
-/* One connection that waits, or comes within wait_ms; below 0: none. */
+/* One connection that waits, or comes within wait_ms; below 0: none, with
+ * errno, EAGAIN if nobody came. */
 int socket_accept(int fd, struct sockaddr_storage *peer, int wait_ms);
-
-/* The epoll sets that fd is in, other people's too, report nothing of it any
- * more but once that it is shut. False: it is in fewer of them. */
-bool socket_silence(int fd, int sets);
-
-/* Closes fd, and lets its number stand for something that is never ready, so
- * that nothing else can get it yet. */
-void socket_retire(int fd);
 
 /* Ends a connection in the middle of a reply, visibly: in HTTP/1.0, whose
  * replies end with it, by a reset, which also drops what was not sent. */

@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "config.h"
 #include "guest.h"
 #include "linger.h"
@@ -42,8 +43,9 @@
 #define ASKS_MOST 4         /* some clients take no more than five answers */
 #define ASK_AGAIN_NS INT64_C(250000000)    /* then four times that, ... */
 #define SETTLE_MS 500       /* of silence, and kept connections may close */
-#define EMPTY_MS 200        /* without anybody, who may just be coming in */
 #define CUT_MS 3000         /* for what is cut to be told so */
+
+enum { FIXED = 2 + ACCEPT_DOORS };  /* polled: signals, wake, doors */
 
 static struct {
     pthread_mutex_t lock;
@@ -145,7 +147,7 @@ static void make_room(void)
 
     if (wanted <= room + 32)
         return;
-    p = realloc(polled, (size_t)(2 + LINGER_MAX + wanted) * sizeof *p);
+    p = realloc(polled, (size_t)(FIXED + LINGER_MAX + wanted) * sizeof *p);
     polled = p != NULL ? p : polled;
     e = realloc(eyes, (size_t)wanted * sizeof *e);
     eyes = e != NULL ? e : eyes;
@@ -285,21 +287,25 @@ static bool round_once(int wait_ms)
     make_room();
     polled[0] = (struct pollfd){ .fd = watch.signals, .events = POLLIN };
     polled[1] = (struct pollfd){ .fd = watch.wake, .events = POLLIN };
-    lingering = linger_look(polled + 2);
+    accept_look(polled + 2, &wait_ms);
+    lingering = linger_look(polled + FIXED);
     wait_ms = min_wait(wait_ms, lingering > 0 ? 100
                        : guest_count() > 0 ? GUESTS_MS : REST_MS);
     if (watch.watchdog_ms > 0)
         wait_ms = min_wait(wait_ms, watch.watchdog_ms);
-    n = look_around(polled + 2 + lingering, &wait_ms);
-    if (poll(polled, (nfds_t)(2 + lingering + n), wait_ms) < 0)
+    n = look_around(polled + FIXED + lingering, &wait_ms);
+    if (poll(polled, (nfds_t)(FIXED + lingering + n), wait_ms) < 0) {
+        poll(NULL, 0, ROUND_MS);    /* too many, for the limit was lowered */
         return false;
+    }
     signalled = polled[0].revents != 0;
     if (polled[1].revents != 0 && read(watch.wake, &count, sizeof count) < 0)
         return signalled;
-    linger_act(polled + 2, lingering);
+    accept_act(polled + 2);
+    linger_act(polled + FIXED, lingering);
     for (int i = 0; i < n; i++)
-        if (eyes[i].late || polled[2 + lingering + i].revents != 0)
-            act(&eyes[i], polled[2 + lingering + i].revents);
+        if (eyes[i].late || polled[FIXED + lingering + i].revents != 0)
+            act(&eyes[i], polled[FIXED + lingering + i].revents);
     tend();
     return signalled;
 }
@@ -346,8 +352,7 @@ static int64_t now_ms(void)
  * After the cut nobody waits for uploads, but for who is told so. */
 static bool wait_for_guests(int64_t until_ms, bool cut_off)
 {
-    int64_t settled_ms = now_ms() + SETTLE_MS, seen = listen_requests();
-    int64_t empty_ms = now_ms() + EMPTY_MS, now;
+    int64_t now, settled_ms = now_ms() + SETTLE_MS, seen = listen_requests();
 
     while ((now = now_ms()) < until_ms) {
         int64_t left = linger_count()
@@ -357,9 +362,7 @@ static bool wait_for_guests(int64_t until_ms, bool cut_off)
             seen = listen_requests();
             settled_ms = now + SETTLE_MS;
         }
-        if (left + guest_count() > 0)
-            empty_ms = now + EMPTY_MS;
-        if (left == 0 && (now > empty_ms || now > settled_ms))
+        if (left == 0 && (guest_count() == 0 || now > settled_ms))
             return false;
         if (round_once(10))
             return true;

@@ -2,6 +2,7 @@
 /*
  * test_guest.c - slow and silent peers, and too many of them.
  */
+#include <glob.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -343,19 +344,57 @@ START_TEST(thousand_idle_connections_hold_nobody_up)
 }
 END_TEST
 
-/* Seconds of CPU time that the daemon has used. */
-static double cpu_seconds(void)
+/* Seconds of CPU time of a process or a thread, by its file in /proc. */
+static double cpu_seconds(const char *stat)
 {
-    char file[64];
     long user = 0, system = 0;
+    char *text = daemon_said(stat), *at = strrchr(text, ')');
 
-    snprintf(file, sizeof file, "/proc/%d/stat", (int)d.pid);
-    char *text = daemon_said(file), *at = strrchr(text, ')');
     ck_assert_int_eq(sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
                             "%*u %ld %ld", &user, &system), 2);
     free(text);
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
+
+/* Threads of the HTTP library that have used some CPU time. */
+static int io_threads_that_worked(void)
+{
+    char pattern[64];
+    glob_t found;
+    int count = 0;
+
+    snprintf(pattern, sizeof pattern, "/proc/%d/task/*/stat", (int)d.pid);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *text = daemon_said(found.gl_pathv[i]);
+
+        count += strstr(text, "(MHD-") != NULL
+            && cpu_seconds(found.gl_pathv[i]) >= 0.02;
+        free(text);
+    }
+    globfree(&found);
+    return count;
+}
+
+START_TEST(connections_are_shared_out_among_the_io_threads)
+{
+    char text[65536], *body = call_json(64, 16, "\"return\":[\"lse\"]");
+    int fd[8];
+
+    start(NULL);
+    for (int i = 0; i < 8; i++)
+        fd[i] = raw_open(d.port);
+    for (int i = 0; i < 1600; i++) {
+        ck_assert(raw_post(fd[i % 8], "", body));
+        ck_assert_int_eq(raw_reply(fd[i % 8], text, sizeof text, 5), 200);
+    }
+    ck_assert_int_eq(io_threads_that_worked(), 2);
+    for (int i = 0; i < 8; i++)
+        close(fd[i]);
+    free(body);
+    daemon_stop(&d);
+}
+END_TEST
 
 START_TEST(wanting_descriptors_are_waited_for_without_spinning)
 {
@@ -368,9 +407,11 @@ START_TEST(wanting_descriptors_are_waited_for_without_spinning)
     ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &none, NULL), 0);
     for (int i = 0; i < 20; i++)
         fd[i] = raw_open(d.port);
-    double before = cpu_seconds();
+    char stat[64];
+    snprintf(stat, sizeof stat, "/proc/%d/stat", (int)d.pid);
+    double before = cpu_seconds(stat);
     daemon_rest(1.0);
-    ck_assert_double_lt(cpu_seconds() - before, 0.2 * daemon_slack());
+    ck_assert_double_lt(cpu_seconds(stat) - before, 0.2 * daemon_slack());
     ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &usual, NULL), 0);
     struct http_reply r = http_post(d.port, CALL_EXAMPLE);
     ck_assert_int_eq(r.status, 200);
@@ -423,6 +464,7 @@ int main(void)
         address_above_its_limit_gets_503,
         address_above_its_rate_gets_429,
         thousand_idle_connections_hold_nobody_up,
+        connections_are_shared_out_among_the_io_threads,
         wanting_descriptors_are_waited_for_without_spinning,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
