@@ -39,17 +39,15 @@ void accept_at(int fd, int64_t most,
     *door_of(-1) = (struct door){ fd, most, 0, enter };
 }
 
-static bool has_room(const struct door *d)
-{
-    return guest_count() < d->most;
-}
-
-/* One that waits, or comes within wait_ms. */
+/* One that waits, or comes within wait_ms. False: none, with errno. */
 static bool let_in(const struct door *d, int wait_ms)
 {
     struct sockaddr_storage peer;
-    int fd = socket_accept(d->fd, &peer, wait_ms);
+    int fd = -1;
 
+    errno = ENOBUFS;
+    if (guest_count() < d->most)
+        fd = socket_accept(d->fd, &peer, wait_ms);
     if (fd >= 0)
         d->enter(fd, &peer);
     return fd >= 0;
@@ -73,9 +71,9 @@ static void open_up(struct door *d)
 {
     int n = 0;
 
-    while (n < MOST_AT_ONCE && has_room(d) && let_in(d, 0))
+    while (n < MOST_AT_ONCE && let_in(d, 0))
         n++;
-    if (n == 0 && errno != EAGAIN && errno != ECONNABORTED)
+    if (n < MOST_AT_ONCE && errno != EAGAIN && errno != ECONNABORTED)
         d->rests_until_ms = now_ms() + REST_MS;
 }
 
@@ -96,7 +94,7 @@ void accept_shut(int fd)
     struct door *d = door_of(fd);
 
     socket_refuse_more(fd);
-    while (has_room(d) && let_in(d, GREETING_MS))
+    while (let_in(d, GREETING_MS))
         continue;
     accept_leave(fd);
     close(fd);

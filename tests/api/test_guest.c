@@ -356,6 +356,16 @@ static double cpu_seconds(const char *stat)
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
+static double cpu_seconds_of_a_while(void)
+{
+    char stat[64];
+
+    snprintf(stat, sizeof stat, "/proc/%d/stat", (int)d.pid);
+    double before = cpu_seconds(stat);
+    daemon_rest(0.7);
+    return cpu_seconds(stat) - before;
+}
+
 /* Threads of the HTTP library that have used some CPU time. */
 static int io_threads_that_worked(void)
 {
@@ -396,6 +406,24 @@ START_TEST(connections_are_shared_out_among_the_io_threads)
 }
 END_TEST
 
+START_TEST(guests_beyond_all_limits_wait_without_spinning)
+{
+    const char *arguments[] = { "--connections", "1", NULL };
+    int fd[100];
+
+    start(arguments);
+    for (int i = 0; i < 100; i++)
+        fd[i] = raw_open(d.port);
+    ck_assert_double_lt(cpu_seconds_of_a_while(), 0.2 * daemon_slack());
+    for (int i = 0; i < 100; i++)
+        close(fd[i]);
+    struct http_reply r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+    daemon_stop(&d);
+}
+END_TEST
+
 START_TEST(wanting_descriptors_are_waited_for_without_spinning)
 {
     struct rlimit none = { 0, 0 }, usual;
@@ -407,11 +435,7 @@ START_TEST(wanting_descriptors_are_waited_for_without_spinning)
     ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &none, NULL), 0);
     for (int i = 0; i < 20; i++)
         fd[i] = raw_open(d.port);
-    char stat[64];
-    snprintf(stat, sizeof stat, "/proc/%d/stat", (int)d.pid);
-    double before = cpu_seconds(stat);
-    daemon_rest(1.0);
-    ck_assert_double_lt(cpu_seconds(stat) - before, 0.2 * daemon_slack());
+    ck_assert_double_lt(cpu_seconds_of_a_while(), 0.2 * daemon_slack());
     ck_assert_int_eq(prlimit(d.pid, RLIMIT_NOFILE, &usual, NULL), 0);
     struct http_reply r = http_post(d.port, CALL_EXAMPLE);
     ck_assert_int_eq(r.status, 200);
@@ -465,6 +489,7 @@ int main(void)
         address_above_its_rate_gets_429,
         thousand_idle_connections_hold_nobody_up,
         connections_are_shared_out_among_the_io_threads,
+        guests_beyond_all_limits_wait_without_spinning,
         wanting_descriptors_are_waited_for_without_spinning,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
