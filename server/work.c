@@ -66,11 +66,11 @@ static double remaining_us(const struct request *r)
 /* By its plan, or because its text is odder than its length says. */
 static bool is_dear(const struct request *r)
 {
-    double passed_us = (double)(request_now_ns() - r->mark_ns) * 1e-3;
-
-    if (r->stage == STEP_COMPUTE && r->phase == 0)
-        return remaining_us(r) > config.inline_us || encode_streams(r);
-    return r->stage == STEP_DECODE && passed_us > 4.0 * config.inline_us;
+    if (r->stage == STEP_DECODE)
+        return (double)(request_now_ns() - r->mark_ns) * 1e-3
+            > 4.0 * config.inline_us;
+    return r->stage == STEP_COMPUTE && r->phase == 0
+        && (remaining_us(r) > config.inline_us || encode_streams(r));
 }
 
 bool work_inline(struct request *r, int64_t *tasks)
@@ -78,13 +78,14 @@ bool work_inline(struct request *r, int64_t *tasks)
     while ((*tasks = work_prepare(r)) > 0) {
         const struct stage *stage = stage_of(r);
 
-        if (is_dear(r)) {
-            request_mark(r, r->stage);
-            return false;
-        }
-        for (int64_t task = 0; task < *tasks; task++)
+        for (int64_t task = 0; task < *tasks; task++) {
+            if (is_dear(r)) {
+                request_mark(r, r->stage);
+                return false;
+            }
             while (!stage->task(r, task, 0))
                 continue;
+        }
         if (atomic_load(&r->stop) != PROBLEM_NONE)
             return true;
     }

@@ -6,11 +6,12 @@
  * A stage is a sequence of batches. next() is called by one thread, with no
  * task of the request running: it prepares the next batch and returns its
  * number of tasks, or 0 when the stage is complete or r->fault is set. The
- * tasks of a batch are independent. task() does one, in at most about 2 ms;
- * false says that it stopped on the way and wants to be called again with
- * the same lane. lane (0 ... lanes-1) numbers those who work on this request
- * at the same time, for their workspaces. A task that cannot go on calls
- * work_stop_request(); r->fault is next()'s alone.
+ * tasks of a batch are independent; where decoding has several, others may do
+ * them anew. task() does one, in at most about 2 ms; false says that it
+ * stopped on the way and wants to be called again with the same lane. lane
+ * (0 ... lanes-1) numbers those who work on this request at the same time, for
+ * their workspaces. A task that cannot go on calls work_stop_request();
+ * r->fault is next()'s alone.
  */
 #ifndef WORK_H
 #define WORK_H
