@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "listen.h"
 #include "queue.h"
 
 double encode_estimate(const struct request *r)
@@ -79,7 +78,6 @@ static int64_t begin_streamed(struct request *r, size_t largest)
     }
     r->streamed = true;
     queue_window(r, slots);
-    listen_resume(r);
     return r->n_pieces;
 }
 

@@ -326,6 +326,7 @@ void queue_window(struct request *r, int64_t window)
     r->work.first = 0;
     r->work.written = 0;
     pthread_mutex_unlock(&queue.lock);
+    queue.end(r);
 }
 
 enum queue_piece queue_look(struct request *r, bool wait)

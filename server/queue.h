@@ -44,8 +44,9 @@ bool queue_leave(struct request *r);
 
 /* --- streamed replies: tasks are pieces, taken in order by a reader --- */
 
-/* From now on at most `window` (up to 64) tasks ahead of the reader; called
- * by work_prepare() on the batch that it is about to return. */
+/* From now on at most `window` (up to 64) tasks ahead of the reader, who is
+ * called by queue_end; by work_prepare() on the batch that it is about to
+ * return. */
 void queue_window(struct request *r, int64_t window);
 
 enum queue_piece { QUEUE_READY, QUEUE_PENDING, QUEUE_STOPPED };

@@ -14,9 +14,15 @@
 #include "config.h"
 #include "encode.h"
 #include "form.h"
+#include "queue.h"
 #include "work.h"
 
 static size_t most;
+
+static void read_nothing(struct request *r)
+{
+    (void)r;
+}
 
 static void setup(void)
 {
@@ -25,6 +31,7 @@ static void setup(void)
     ck_assert_msg(config_load(1, program, error, sizeof error) == 0, "%s",
                   error);
     ck_assert(attn_init());
+    queue_open(1, 1, read_nothing);
     ck_assert_int_eq(work_start(1), 0);
 }
 
