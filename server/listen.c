@@ -163,7 +163,9 @@ static enum MHD_Result come_back(struct request *r)
 {
     MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
                               (unsigned)config.idle_timeout_s);
-    if (!r->streamed && atomic_load(&r->stop) == PROBLEM_CANCELLED)
+    if (r->streamed && r->deadline_ns <= request_now_ns())
+        queue_abort(r, PROBLEM_DEADLINE);
+    if (atomic_load(&r->stop) == PROBLEM_CANCELLED)
         return MHD_NO;
     if (r->streamed) {
         atomic_store(&r->where, PHASE_REPLY);   /* is asked nothing now */

@@ -148,6 +148,7 @@ static ssize_t read_stream(void *request, uint64_t position, char *out,
     enum queue_piece piece;
 
     (void)position;
+    atomic_store_explicit(&r->begun, true, memory_order_relaxed);
     if (r->stream_next == r->n_pieces)
         return MHD_CONTENT_READER_END_OF_STREAM;
     piece = queue_look(r, false);
@@ -203,8 +204,7 @@ static struct MHD_Response *with_answer(struct request *r)
 
 static struct MHD_Response *build(struct request *r)
 {
-    if (!r->streamed)
-        explain_stop(r);
+    explain_stop(r);
     if (r->fault.problem != PROBLEM_NONE)
         return with_fault(r);
     if (r->route->answer != NULL)

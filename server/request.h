@@ -172,6 +172,7 @@ struct request {
     const char *content_type;
     const char *reply;              /* the whole body */
     int64_t reply_bytes;
+    atomic_bool begun;              /* streamed: its headers are sent */
     int64_t stream_next;            /* the piece in hand, streamed */
     size_t stream_offset;
 };

@@ -234,11 +234,11 @@ static void ask_whether_there(struct request *r)
         send(r->fd, probe, n, how | MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* A reply that has not begun is cut, or replaced, by who would begin it. */
 static void cut(struct request *r, enum problem problem)
 {
-    bool streamed = !is_suspended(r);
-
-    if (streamed)
+    if (!is_suspended(r)
+        && atomic_load_explicit(&r->begun, memory_order_relaxed))
         socket_cut(r->fd, r->http_1_0);
     queue_abort(r, problem);
 }
