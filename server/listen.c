@@ -283,7 +283,7 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
 }
 
 /* The library shares them out among its threads by their descriptors, and
- * closes who finds no room. */
+ * closes one that it cannot take. */
 static void let_in_by(struct MHD_Daemon *daemon, int fd,
                       const struct sockaddr_storage *peer)
 {
@@ -380,10 +380,12 @@ static size_t unescape(void *none, struct MHD_Connection *c, char *text)
     return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
 }
 
-/* One door: its threads and connections; admin: not NULL for the second, which
- * has a thread of its own. In a hurry (turbo), the library closes without
- * shutting its sending side before, which linger() decides. */
-static struct MHD_Daemon *open_door(int64_t threads, int64_t most, void *admin)
+/* One door and its threads; admin: not NULL for the second, which has a thread
+ * of its own. In a hurry (turbo), the library closes without shutting its
+ * sending side before, which linger() decides. accept.h minds the limit: a
+ * thread that met one of the library's own, which are for each thread, would
+ * close that guest without a word to on_guest() and then wait for ever. */
+static struct MHD_Daemon *open_door(int64_t threads, void *admin)
 {
     struct MHD_OptionItem pool[] = {
         { threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
@@ -395,7 +397,7 @@ static struct MHD_Daemon *open_door(int64_t threads, int64_t most, void *admin)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
         | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO, 0, NULL, NULL, on_request,
         admin, MHD_OPTION_ARRAY, pool,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)most,
+        MHD_OPTION_CONNECTION_LIMIT, UINT32_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
@@ -408,10 +410,10 @@ int listen_start(char *error, size_t size)
     int64_t reserve = reserved_descriptors() / 4;
     int64_t most = door.limit + 2 * reserve;
 
-    door.daemon = open_door(config.io_threads, most, NULL);
+    door.daemon = open_door(config.io_threads, NULL);
     accept_at(door.fd, most, let_in);
     if (door.admin_fd >= 0) {
-        door.admin = open_door(1, reserve, &door);
+        door.admin = open_door(1, &door);
         accept_at(door.admin_fd, most + reserve, let_in_admin);
     }
     if (door.daemon != NULL && (door.admin != NULL || door.admin_fd < 0))

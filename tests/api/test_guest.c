@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,6 +425,40 @@ START_TEST(guests_beyond_all_limits_wait_without_spinning)
 }
 END_TEST
 
+static void come_all_at_once(int guests)
+{
+    int fd[64];
+
+    kill(d.pid, SIGSTOP);
+    for (int i = 0; i < guests; i++)
+        fd[i] = raw_open(d.port);
+    kill(d.pid, SIGCONT);
+    daemon_rest(0.02);
+    for (int i = 0; i < guests; i++)
+        close(fd[i]);
+    struct http_reply r = http_get(d.port, "/livez");
+    ck_assert_int_eq(r.status, 200);
+    http_free(&r);
+}
+
+/* Connections are shared out by their descriptors, so their numbers on two
+ * threads differ by one, and a second door shifts them. */
+START_TEST(as_many_guests_as_there_may_be_can_come_at_once)
+{
+    const char *const arguments[][5] = {
+        { "--connections", "1", NULL },
+        { "--connections", "1", "--admin-port", "0", NULL }
+    };
+
+    for (int doors = 0; doors < 2; doors++) {
+        start(arguments[doors]);
+        for (int round = 0; round < 10; round++)
+            come_all_at_once(22);
+        daemon_stop(&d);
+    }
+}
+END_TEST
+
 START_TEST(wanting_descriptors_are_waited_for_without_spinning)
 {
     struct rlimit none = { 0, 0 }, usual;
@@ -490,6 +525,7 @@ int main(void)
         thousand_idle_connections_hold_nobody_up,
         connections_are_shared_out_among_the_io_threads,
         guests_beyond_all_limits_wait_without_spinning,
+        as_many_guests_as_there_may_be_can_come_at_once,
         wanting_descriptors_are_waited_for_without_spinning,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
