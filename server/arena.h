@@ -25,8 +25,9 @@ void block_give(void *block, size_t got);
 size_t block_bytes(size_t bytes);
 
 /* Gives `block` back and puts its first `used` bytes into a larger one; large
- * blocks hand over their pages, which takes no time. */
-void block_move(void *larger, void *block, size_t used, size_t got);
+ * blocks hand over their pages, which takes no time. False: both are gone. */
+bool block_move(void *larger, size_t larger_got, void *block, size_t used,
+                size_t got);
 
 /* Gives blocks back to the system that nobody has used since
  * `rest_ms` before now_ms; called by the watch thread. */

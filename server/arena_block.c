@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arena_block - the cache of blocks, see arena.h. Sizes are in classes, eight
- * to a power of two, so that at most an eighth is wasted; each class keeps a
- * stack of resting blocks, newest on top, chained through their own first
- * bytes.
+ * to a power of two, so that at most an eighth is wasted; each class keeps
+ * stacks of resting blocks, newest on top, chained through their own first
+ * bytes: one for each shelf, and a thread takes from its own first, for what
+ * it gave back its core may still hold.
  *
  * The lock is a spinning flag: what it guards is a few loads and stores, all
  * system calls happen outside, and <pthread.h> stays with those who have
@@ -14,14 +15,14 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "arena_pages.h"
 #include "arena_poison.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
 #define SMALLEST_LOG 15       /* 32 KiB: the least class of whole pages */
 #define CLASSES (31 * 8)      /* up to 64 TiB */
 #define FIT_CLASSES 3         /* how far up to look: blocks 25 % larger */
+#define SHELVES 4u
 
 /* Blocks up to this size may exceed the budget by a sixteenth of it: health,
  * metrics and refusals must find memory while giants hold the rest. */
@@ -30,11 +31,8 @@
  * few to keep and dear to touch anew, 20 us each. */
 #define KEPT_BYTES ((size_t)4 << 20)
 
-/* To touch so much takes so long that what rests need not be kept warm: it
- * gives way. */
-#define GIANT_BLOCK ((size_t)64 << 20)
-
-/* From this size on copying takes longer than pages kept warm are worth. */
+/* From this size on a block is made of pages that rest, as far as they reach:
+ * to touch new ones, or to copy, takes longer than to move these. */
 #define MOVED_BLOCK ((size_t)16 << 20)
 
 struct resting {
@@ -45,11 +43,21 @@ struct resting {
 
 static struct {
     atomic_flag busy;
-    struct resting *stack[CLASSES];
+    struct resting *stack[SHELVES][CLASSES];
     size_t used, cached, cached_small, budget;
     int64_t now_ms;           /* of the last block_trim() */
     int64_t fail_after;       /* below 0: never */
 } cache = {.busy = ATOMIC_FLAG_INIT, .fail_after = -1};
+
+/* Threads take turns in choosing a shelf, and stay with theirs. */
+static unsigned own_shelf(void)
+{
+    static atomic_uint next;
+    static _Thread_local unsigned shelf = SHELVES;
+    if (shelf == SHELVES)
+        shelf = atomic_fetch_add(&next, 1) % SHELVES;
+    return shelf;
+}
 
 static void lock(void)
 {
@@ -88,36 +96,12 @@ size_t block_bytes(size_t bytes)
     return class < CLASSES ? class_bytes(class) : bytes;
 }
 
-/* -------------------------------------------------------- system calls */
-
-static void unmap(struct resting *block)
+static struct resting *lie_down(void *block, size_t bytes)
 {
-    while (block) {
-        struct resting *below = block->below;
-        arena_unpoison(block, block->bytes);
-        munmap(block, block->bytes);
-        block = below;
-    }
-}
-
-/* Large blocks begin on a huge page; the ends that stick out go back. */
-static void *map(size_t bytes)
-{
-    size_t extra = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
-    char *start = mmap(NULL, bytes + extra, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (start == MAP_FAILED)
-        return NULL;
-    if (extra == 0)
-        return start;
-
-    size_t before = -(uintptr_t)start & (HUGE_PAGE - 1);
-    if (before > 0)
-        munmap(start, before);
-    if (extra > before)
-        munmap(start + before + bytes, extra - before);
-    madvise(start + before, bytes, MADV_HUGEPAGE);
-    return start + before;
+    struct resting *rest = block;
+    rest->bytes = bytes;
+    arena_poison(rest + 1, bytes - sizeof *rest);
+    return rest;
 }
 
 /* --------------------------------------------------- under the lock */
@@ -137,29 +121,31 @@ static bool allowed(size_t bytes)
            within(bytes, cache.budget + cache.budget / 16);
 }
 
-static void push(unsigned class, struct resting *block)
+static void push(struct resting *block)
 {
+    unsigned class = class_of(block->bytes);
+    struct resting **stack = &cache.stack[own_shelf()][class];
     block->since_ms = cache.now_ms;
-    block->below = cache.stack[class];
-    cache.stack[class] = block;
+    block->below = *stack;
+    *stack = block;
     cache.cached += block->bytes;
-    cache.cached_small += block->bytes < HUGE_PAGE ? block->bytes : 0;
+    cache.cached_small += block->bytes < PAGES_HUGE ? block->bytes : 0;
 }
 
 static void leave(const struct resting *block)
 {
     cache.cached -= block->bytes;
-    cache.cached_small -= block->bytes < HUGE_PAGE ? block->bytes : 0;
+    cache.cached_small -= block->bytes < PAGES_HUGE ? block->bytes : 0;
 }
 
-static struct resting *pop(unsigned class)
+static struct resting *pop_from(struct resting **stacks, unsigned class)
 {
     unsigned end = class + FIT_CLASSES < CLASSES ? class + FIT_CLASSES
                                                  : CLASSES;
     for (; class < end; class++) {
-        struct resting *top = cache.stack[class];
+        struct resting *top = stacks[class];
         if (top) {
-            cache.stack[class] = top->below;
+            stacks[class] = top->below;
             leave(top);
             return top;
         }
@@ -167,11 +153,19 @@ static struct resting *pop(unsigned class)
     return NULL;
 }
 
-/* Takes from a class the blocks that rest since before `ms`, oldest ones
- * being at the bottom, and puts them on *list. */
-static void cut(unsigned class, int64_t ms, struct resting **list)
+static struct resting *pop(unsigned class)
 {
-    struct resting **at = &cache.stack[class];
+    unsigned own = own_shelf();
+    struct resting *block = NULL;
+    for (unsigned i = 0; i < SHELVES && !block; i++)
+        block = pop_from(cache.stack[(own + i) % SHELVES], class);
+    return block;
+}
+
+/* Takes off a stack the blocks that rest since before `ms`, oldest ones being
+ * at the bottom, and puts them on *list. */
+static void cut(struct resting **at, int64_t ms, struct resting **list)
+{
     while (*at && (*at)->since_ms > ms)
         at = &(*at)->below;
 
@@ -186,8 +180,14 @@ static void cut(unsigned class, int64_t ms, struct resting **list)
     }
 }
 
+static void cut_class(unsigned class, int64_t ms, struct resting **list)
+{
+    for (unsigned shelf = 0; shelf < SHELVES; shelf++)
+        cut(&cache.stack[shelf][class], ms, list);
+}
+
 /* Empties classes, largest first, until `bytes` more fit the budget, and for
- * a giant until as much has been given back as it will touch. */
+ * a large block until there are pages enough. The smallest is on top. */
 static struct resting *make_room(size_t bytes)
 {
     struct resting *list = NULL;
@@ -195,11 +195,72 @@ static struct resting *make_room(size_t bytes)
     for (unsigned class = CLASSES; class-- > 0;) {
         bool over = cache.budget > 0 &&
                     !within(bytes + cache.cached, cache.budget);
-        bool giant = bytes >= GIANT_BLOCK && class_bytes(class) >= HUGE_PAGE;
-        if (over || (giant && before - cache.cached < bytes))
-            cut(class, INT64_MAX, &list);
+        bool moved = bytes >= MOVED_BLOCK && class_bytes(class) >= PAGES_HUGE;
+        if (over || (moved && before - cache.cached < bytes))
+            cut_class(class, INT64_MAX, &list);
     }
     return list;
+}
+
+/* ------------------------------------------------------------- the pages */
+
+static void unmap(struct resting *block)
+{
+    while (block) {
+        struct resting *below = block->below;
+        arena_unpoison(block, block->bytes);
+        pages_unmap(block, block->bytes);
+        block = below;
+    }
+}
+
+/* Lets what is left of a block, whose first pages went, rest as one of the
+ * largest class that is no larger. */
+static void keep(char *start, size_t bytes)
+{
+    size_t kept = bytes < PAGES_HUGE ? 0 : class_bytes(class_of(bytes + 1) - 1);
+    struct resting *rest = kept > 0 ? lie_down(start, kept) : NULL;
+    lock();
+    bool may = rest &&
+               (cache.budget == 0 || within(cache.cached + kept, cache.budget));
+    if (may)
+        push(rest);
+    unlock();
+    if (!may) {
+        arena_unpoison(start, kept);
+        kept = 0;
+    }
+    pages_unmap(start + kept, bytes - kept);
+}
+
+/* The first pages of `block` become those at *to, which goes on behind them;
+ * not beyond `end`. */
+static bool hand_over(char **to, const char *end, struct resting *block)
+{
+    size_t bytes = block->bytes, room = (size_t)(end - *to);
+    size_t moved = (bytes < room ? bytes : room) & ~(PAGES_HUGE - 1);
+    arena_unpoison(block, bytes);
+    bool done = pages_move(*to, block, moved);
+    *to += moved;
+    keep((char *)block + moved, bytes - moved);
+    return done;
+}
+
+/* A new block, of the pages of those on the list as far as they reach. */
+static void *build(size_t size, struct resting *list)
+{
+    char *new = pages_map(size), *to = new, *end = new ? new + size : new;
+    while (list) {
+        struct resting *below = list->below;
+        char *before = to;
+        if (!hand_over(&to, end, list)) {
+            pages_unmap(new, (size_t)(before - new));
+            pages_unmap(to, (size_t)(end - to));
+            new = to = end = NULL;
+        }
+        list = below;
+    }
+    return new;
 }
 
 /* ----------------------------------------------------------- the calls */
@@ -222,9 +283,8 @@ void *block_take(size_t bytes, size_t *got)
     cache.used += may ? size : 0;
     unlock();
 
-    unmap(surplus);
     if (may && !block)
-        block = map(size);
+        block = build(size, surplus);
     if (may && !block) {
         lock();
         cache.used -= size;
@@ -241,30 +301,29 @@ void block_give(void *block, size_t got)
 {
     if (!block)
         return;
-    struct resting *rest = block;
-    rest->bytes = got;
-    arena_poison(rest + 1, got - sizeof *rest);
-
-    unsigned class = class_of(got);
+    struct resting *rest = lie_down(block, got);
     lock();
-    push(class, rest);
+    push(rest);
     cache.used -= got;
     unlock();
 }
 
-void block_move(void *larger, void *block, size_t used, size_t got)
+bool block_move(void *larger, size_t larger_got, void *block, size_t used,
+                size_t got)
 {
-    if (got < MOVED_BLOCK
-        || mremap(block, got, got, MREMAP_MAYMOVE | MREMAP_FIXED, larger)
-            == MAP_FAILED) {
+    if (got < MOVED_BLOCK) {
         if (used > 0)
             memcpy(larger, block, used);
         block_give(block, got);
-        return;
+        return true;
     }
+    bool moved = pages_move(larger, block, got);
+    if (!moved)
+        pages_unmap((char *)larger + got, larger_got - got);
     lock();
-    cache.used -= got;
+    cache.used -= moved ? got : got + larger_got;
     unlock();
+    return moved;
 }
 
 void block_trim(int64_t now_ms, int64_t rest_ms)
@@ -273,9 +332,9 @@ void block_trim(int64_t now_ms, int64_t rest_ms)
     lock();
     cache.now_ms = now_ms;
     for (unsigned class = CLASSES; class-- > 0;)
-        if (class_bytes(class) >= HUGE_PAGE ||
+        if (class_bytes(class) >= PAGES_HUGE ||
             cache.cached_small > KEPT_BYTES)
-            cut(class, now_ms - rest_ms, &list);
+            cut_class(class, now_ms - rest_ms, &list);
     unlock();
     unmap(list);
 }

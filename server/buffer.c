@@ -37,10 +37,11 @@ enum buffer_status buffer_reserve(struct buffer *b, size_t more)
     char *data = block_take(wanted + 1, &got);
     if (!data)
         return BUFFER_NO_MEMORY;
-    block_move(data, b->data, b->length, b->capacity);
-    b->data = data;
-    b->capacity = got;
-    return BUFFER_OK;
+    bool moved = block_move(data, got, b->data, b->length, b->capacity);
+    b->data = moved ? data : NULL;
+    b->capacity = moved ? got : 0;
+    b->length = moved ? b->length : 0;
+    return moved ? BUFFER_OK : BUFFER_NO_MEMORY;
 }
 
 enum buffer_status buffer_append(struct buffer *b, const void *bytes, size_t n)

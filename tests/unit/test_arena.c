@@ -212,23 +212,102 @@ START_TEST(used_and_cached_together_stay_within_the_budget)
 }
 END_TEST
 
-START_TEST(what_rests_gives_way_to_a_giant)
+/* Pages that were written to, of so many huge ones from `at` on; the first
+ * bytes of a block are the cache's own. */
+static int marked(const char *at, size_t pages)
 {
-    size_t small, large, giant;
-    void *a = block_take(64 << 10, &small), *b = block_take(8 * MIB, &large);
-    size_t cached = block_cached_bytes();
-    block_give(a, small);
-    block_give(b, large);
-    a = block_take(32 * MIB, &giant);
-    ck_assert_uint_eq(block_cached_bytes(), cached + small + large);
-    block_give(a, giant);
+    int n = 0;
 
-    b = block_take(64 * MIB, &giant);
-    ck_assert_uint_eq(block_cached_bytes(), cached + small);
-    block_give(b, giant);
-    ck_assert_ptr_eq(block_take(64 * MIB, &giant), b);
-    block_give(b, giant);
+    for (size_t i = 0; i < pages; i++)
+        n += at[i * 2 * MIB + 1000] == 'm';
+    return n;
+}
+
+START_TEST(a_large_block_is_made_of_pages_that_rest)
+{
+    size_t small, some, more, large;
+    char *a = block_take(64 << 10, &small);
+    char *b = block_take(8 * MIB, &some), *c = block_take(24 * MIB, &more);
+    block_give(a, small);
+    memset(b, 'm', some);
+    memset(c, 'm', more);
+    block_give(b, some);
+    block_give(c, more);
+    size_t cached = block_cached_bytes();
+
+    char *d = block_take(40 * MIB, &large);
+    ck_assert_uint_eq(block_cached_bytes(), cached - some - more);
+    ck_assert_int_eq(marked(d, 20), 16);
+    memset(d, 'm', large);
+    block_give(d, large);
+    ck_assert_ptr_eq(block_take(40 * MIB, &large), d);
+    block_give(d, large);
     block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
+START_TEST(a_large_block_takes_no_more_pages_than_it_needs)
+{
+    size_t got, part;
+    char *a = block_take(64 * MIB, &got);
+    size_t cached = block_cached_bytes();
+    memset(a, 'm', got);
+    block_give(a, got);
+
+    char *b = block_take(24 * MIB, &part);
+    ck_assert_int_eq(marked(b, 12), 12);
+    ck_assert_uint_eq(block_cached_bytes(), cached + 40 * MIB);
+    char *c = block_take(40 * MIB, &got);
+    ck_assert_int_eq(marked(c, 20), 20);
+    block_give(b, part);
+    block_give(c, got);
+    block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
+START_TEST(a_block_of_pages_from_many_places_moves_whole)
+{
+    size_t got, large;
+    char *piece[4];
+    for (int i = 0; i < 4; i++) {
+        piece[i] = block_take(8 * MIB, &got);
+        memset(piece[i], 'm', got);
+    }
+    for (int i = 0; i < 4; i++)
+        block_give(piece[i], got);
+    char *a = block_take(32 * MIB, &got);
+    ck_assert_int_eq(marked(a, 16), 16);
+
+    char *b = block_take(64 * MIB, &large);
+    ck_assert(block_move(b, large, a, 32 * MIB, got));
+    ck_assert_int_eq(marked(b, 16), 16);
+    ck_assert_int_eq(marked(b + 32 * MIB, 16), 0);
+    block_give(b, large);
+    block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
+/* Makes every second page a mapping of its own. False: so many there may not
+ * be, and there is no other. */
+static bool split_up(char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 8192)
+        if (mprotect(at + i, 4096, PROT_READ) != 0)
+            return false;
+    return true;
+}
+
+START_TEST(a_move_that_the_kernel_refuses_is_told)
+{
+    size_t used = block_used_bytes(), got, large;
+    char *a = block_take(16 * MIB, &got), *b = block_take(64 * MIB, &large);
+    char *many = mmap(NULL, 1024 * MIB, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool may = split_up(many, 1024 * MIB);
+    bool moved = block_move(b, large, a, got, got);
+    munmap(many, 1024 * MIB);
+    ck_assert_int_eq(moved, may);
+    ck_assert_uint_eq(block_used_bytes(), moved ? used + large : used);
 }
 END_TEST
 
@@ -371,7 +450,10 @@ int main(void)
         above_the_budget_is_nothing_below_it_all,
         small_blocks_find_a_sixteenth_above_the_budget,
         used_and_cached_together_stay_within_the_budget,
-        what_rests_gives_way_to_a_giant,
+        a_large_block_is_made_of_pages_that_rest,
+        a_large_block_takes_no_more_pages_than_it_needs,
+        a_block_of_pages_from_many_places_moves_whole,
+        a_move_that_the_kernel_refuses_is_told,
         the_take_that_is_told_to_fail_fails_once,
         no_block_has_two_owners,
         pieces_are_aligned_and_apart,
