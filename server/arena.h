@@ -2,9 +2,10 @@
 /*
  * arena - the memory of requests. Blocks come from one process-wide cache of
  * large blocks, since the first touch of a fresh page is dear: they are kept
- * after use, those of 2 MiB and more are aligned for huge pages, and
- * block_trim() gives back what has rested. An arena is a list of blocks that
- * dies in one call. Every call may fail; a failure is a NULL.
+ * after use, those of 2 MiB and more are aligned for huge pages, pages that
+ * rest become part of larger blocks, and block_trim() gives back what has
+ * rested. An arena is a list of blocks that dies in one call. Every call may
+ * fail; a failure is a NULL.
  * Thread rule: blocks from any thread (one lock); an arena has one owner at
  * a time. Knows no room.
  */

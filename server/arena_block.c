@@ -22,7 +22,7 @@
 #define SMALLEST_LOG 15       /* 32 KiB: the least class of whole pages */
 #define CLASSES (31 * 8)      /* up to 64 TiB */
 #define FIT_CLASSES 3         /* how far up to look: blocks 25 % larger */
-#define SHELVES 4u
+#define SHELVES 4u            /* threads share one if there are more */
 
 /* Blocks up to this size may exceed the budget by a sixteenth of it: health,
  * metrics and refusals must find memory while giants hold the rest. */
