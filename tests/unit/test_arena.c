@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "arena.h"
+#include "arena_pages.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -287,27 +288,15 @@ START_TEST(a_block_of_pages_from_many_places_moves_whole)
 }
 END_TEST
 
-/* Makes every second page a mapping of its own. False: so many there may not
- * be, and there is no other. */
-static bool split_up(char *at, size_t bytes)
+START_TEST(pages_that_cannot_move_leave_nothing_behind)
 {
-    for (size_t i = 0; i < bytes; i += 8192)
-        if (mprotect(at + i, 4096, PROT_READ) != 0)
-            return false;
-    return true;
-}
-
-START_TEST(a_move_that_the_kernel_refuses_is_told)
-{
-    size_t used = block_used_bytes(), got, large;
-    char *a = block_take(16 * MIB, &got), *b = block_take(64 * MIB, &large);
-    char *many = mmap(NULL, 1024 * MIB, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    bool may = split_up(many, 1024 * MIB);
-    bool moved = block_move(b, large, a, got, got);
-    munmap(many, 1024 * MIB);
-    ck_assert_int_eq(moved, may);
-    ck_assert_uint_eq(block_used_bytes(), moved ? used + large : used);
+    char *from = pages_map(6 * MIB), *to = pages_map(6 * MIB);
+    pages_unmap(from + 2 * MIB, 2 * MIB);
+    ck_assert(!pages_move(to, from, 6 * MIB));
+    for (size_t at = 0; at < 6 * MIB; at += 2 * MIB) {
+        ck_assert(!is_mapped(from + at));
+        ck_assert(at == 2 * MIB || !is_mapped(to + at));
+    }
 }
 END_TEST
 
@@ -453,7 +442,7 @@ int main(void)
         a_large_block_is_made_of_pages_that_rest,
         a_large_block_takes_no_more_pages_than_it_needs,
         a_block_of_pages_from_many_places_moves_whole,
-        a_move_that_the_kernel_refuses_is_told,
+        pages_that_cannot_move_leave_nothing_behind,
         the_take_that_is_told_to_fail_fails_once,
         no_block_has_two_owners,
         pieces_are_aligned_and_apart,
