@@ -110,7 +110,8 @@ enum field_id field_find(enum field_group group, const char *name,
                          size_t length)
 {
     for (int id = 0; id < FIELD_COUNT; id++) {
-        if (fields[id].group == group && same(fields[id].name, name, length))
+        if (fields[id].group == group && fields[id].name[0] == name[0] &&
+            same(fields[id].name, name, length))
             return (enum field_id)id;
     }
     return FIELD_COUNT;

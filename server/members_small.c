@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * members_small - small values by jansson: numbers, words, true and false,
- * lists of names. Whoever finds the value does not judge its grammar; jansson
- * does.
+ * members_small - small values: numbers by number.c, as all numbers; words,
+ * true and false, lists of names by jansson. Whoever finds the value does not
+ * judge its grammar; these two do.
  */
 #include "members_small.h"
 
@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "number.h"
 
 /* No small value needs more text; jansson's trees are not in the budget. */
 enum { SMALL_MAX = 64 << 10 };
@@ -157,12 +159,8 @@ static bool put(struct members *c, enum field_id id, const json_t *value,
 {
     enum field_type type = fields[id].type;
     bool word = type == FIELD_WORD || type == FIELD_OFFSETS;
-    bool number = type == FIELD_NUMBER || type == FIELD_INTEGER ||
-                  type == FIELD_SIDE || type == FIELD_OFFSETS;
 
-    if (number && json_is_real(value))
-        put_number(c, id, json_real_value(value), pointer);
-    else if (word && json_is_string(value))
+    if (word && json_is_string(value))
         put_word(c, id, value, pointer);
     else if (type == FIELD_BOOLEAN && json_is_boolean(value))
         field_store(id, c->in, json_is_true(value));
@@ -189,20 +187,48 @@ static bool refuse(struct members *c, const json_error_t *error,
     return members_go_on(c);
 }
 
-bool members_small(struct members *c, enum field_id id, const char *text,
-                   const char *end)
-{
-    char pointer[FAULT_POINTER_MAX];
-    size_t n = (size_t)(end - text);
-    json_error_t error;
+/* ---------------------------------------------------- without a tree */
 
-    field_pointer(id, pointer);
-    if (n > SMALL_MAX) {
-        fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
-                  "\"%s\" is longer than %d bytes.", pointer, SMALL_MAX);
-        return members_go_on(c);
-    }
-    json_t *value = json_loadb(text, n,
+static bool is_number(enum field_id id, const char *text, const char *end,
+                      double *value)
+{
+    enum field_type type = fields[id].type;
+    const char *next;
+
+    return (type == FIELD_NUMBER || type == FIELD_INTEGER ||
+            type == FIELD_SIDE || type == FIELD_OFFSETS) &&
+           number_read(text, end, value, &next) == NUMBER_OK &&
+           syntax_after_space(next, end) == end;
+}
+
+/* Known names, each once and without escapes, as nearly all lists have. */
+static bool is_plain_list(enum field_id id, const char *p, const char *end,
+                          unsigned *returns)
+{
+    if (fields[id].type != FIELD_NAMES || p == end || *p != '[')
+        return false;
+    *returns = 0;
+    do {
+        const char *name = syntax_after_space(p + 1, end);
+        p = name < end && *name == '"' ? syntax_after_string(name, end) : NULL;
+        if (!p)
+            return false;
+        enum attn_out out = field_find_out(name + 1, (size_t)(p - name - 2));
+        if (out == ATTN_N_OUT || *returns & ATTN_RETURN(out))
+            return false;
+        *returns |= ATTN_RETURN(out);
+        p = syntax_after_space(p, end);
+    } while (p < end && *p == ',');
+    return p + 1 == end && *p == ']';
+}
+
+/* ------------------------------------------------------------ all values */
+
+static bool read_tree(struct members *c, enum field_id id, const char *text,
+                      const char *end, const char *pointer)
+{
+    json_error_t error;
+    json_t *value = json_loadb(text, (size_t)(end - text),
                                JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL |
                                    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
                                &error);
@@ -213,6 +239,26 @@ bool members_small(struct members *c, enum field_id id, const char *text,
                   "\"%s\" is %s, expected %s.", pointer, syntax_kind(text, end),
                   members_expected(fields[id].type));
     json_decref(value);
+    return members_go_on(c);
+}
+
+bool members_small(struct members *c, enum field_id id, const char *text,
+                   const char *end)
+{
+    char pointer[FAULT_POINTER_MAX];
+    unsigned returns;
+    double number;
+
+    field_pointer(id, pointer);
+    if (end - text > SMALL_MAX)
+        fault_set(c->fault, PROBLEM_OUT_OF_RANGE, pointer,
+                  "\"%s\" is longer than %d bytes.", pointer, SMALL_MAX);
+    else if (is_number(id, text, end, &number))
+        put_number(c, id, number, pointer);
+    else if (is_plain_list(id, text, end, &returns))
+        c->in->returns = returns;
+    else
+        return read_tree(c, id, text, end, pointer);
     return members_go_on(c);
 }
 
