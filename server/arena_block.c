@@ -18,6 +18,7 @@
 
 #include "arena_pages.h"
 #include "arena_poison.h"
+#include "turn.h"
 
 #define SMALLEST_LOG 15       /* 32 KiB: the least class of whole pages */
 #define CLASSES (31 * 8)      /* up to 64 TiB */
@@ -48,16 +49,6 @@ static struct {
     int64_t now_ms;           /* of the last block_trim() */
     int64_t fail_after;       /* below 0: never */
 } cache = {.busy = ATOMIC_FLAG_INIT, .fail_after = -1};
-
-/* Threads take turns in choosing a shelf, and stay with theirs. */
-static unsigned own_shelf(void)
-{
-    static atomic_uint next;
-    static _Thread_local unsigned shelf = SHELVES;
-    if (shelf == SHELVES)
-        shelf = atomic_fetch_add(&next, 1) % SHELVES;
-    return shelf;
-}
 
 static void lock(void)
 {
@@ -124,7 +115,7 @@ static bool allowed(size_t bytes)
 static void push(struct resting *block)
 {
     unsigned class = class_of(block->bytes);
-    struct resting **stack = &cache.stack[own_shelf()][class];
+    struct resting **stack = &cache.stack[turn() % SHELVES][class];
     block->since_ms = cache.now_ms;
     block->below = *stack;
     *stack = block;
@@ -155,7 +146,7 @@ static struct resting *pop_from(struct resting **stacks, unsigned class)
 
 static struct resting *pop(unsigned class)
 {
-    unsigned own = own_shelf();
+    unsigned own = turn();
     struct resting *block = NULL;
     for (unsigned i = 0; i < SHELVES && !block; i++)
         block = pop_from(cache.stack[(own + i) % SHELVES], class);

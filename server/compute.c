@@ -160,9 +160,10 @@ static void begin(struct request *r)
 
 static void warn(struct request *r, const char *text)
 {
-    if (r->n_warnings < REQUEST_WARNINGS_MAX)
-        snprintf(r->warnings[r->n_warnings++], sizeof r->warnings[0], "%s",
-                 text);
+    const char *copy = arena_text(&r->arena, text, strlen(text));
+
+    if (copy != NULL && r->n_warnings < REQUEST_WARNINGS_MAX)
+        r->warnings[r->n_warnings++] = copy;
 }
 
 static void end(struct request *r)

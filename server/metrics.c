@@ -13,6 +13,7 @@
 #include "attention.h"
 #include "metrics_table.h"
 #include "problem.h"
+#include "turn.h"
 
 #define SHARDS 8
 #define CELLS 6144
@@ -70,16 +71,6 @@ void metrics_init(const struct metrics_start *start)
 
 /* ------------------------------------------------------------- adding */
 
-/* Threads take turns in choosing a shard, and stay with theirs. */
-static _Atomic int64_t *own_shard(void)
-{
-    static atomic_uint next;
-    static _Thread_local int shard = -1;
-    if (shard < 0)
-        shard = (int)(atomic_fetch_add(&next, 1) % SHARDS);
-    return cells[shard];
-}
-
 static int cell_of(enum metric metric, int label)
 {
     const struct metrics_row *row = &metrics_table[metric];
@@ -90,7 +81,7 @@ static int cell_of(enum metric metric, int label)
 
 static void add(int cell, int64_t amount)
 {
-    atomic_fetch_add_explicit(own_shard() + cell, amount,
+    atomic_fetch_add_explicit(&cells[turn() % SHARDS][cell], amount,
                               memory_order_relaxed);
 }
 

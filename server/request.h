@@ -155,7 +155,7 @@ struct request {
     bool planned;                   /* plan is valid */
     int phase;
     struct lane *lanes;             /* one workspace a lane */
-    char warnings[REQUEST_WARNINGS_MAX][FAULT_DETAIL_MAX];
+    const char *warnings[REQUEST_WARNINGS_MAX];
     int n_warnings;
 
     /* encode */

@@ -202,9 +202,11 @@ END_TEST
 START_TEST(warnings_are_a_list_of_escaped_strings_within_their_bound)
 {
     give(ATTN_OUT_LSE, 1, (int64_t[]){1});
+    char longest[FAULT_DETAIL_MAX] = "";
+    memset(longest, '\x01', sizeof longest - 1);
     p.r->n_warnings = 2;
-    memset(p.r->warnings[0], '\x01', sizeof p.r->warnings[0] - 1);
-    strcpy(p.r->warnings[1], "say \"end\"\n");
+    p.r->warnings[0] = longest;
+    p.r->warnings[1] = "say \"end\"\n";
     char *got = posted_encode(&p);
     json_t *reply = json_loads(got, 0, NULL);
     ck_assert_ptr_nonnull(reply);
@@ -213,7 +215,7 @@ START_TEST(warnings_are_a_list_of_escaped_strings_within_their_bound)
     ck_assert_str_eq(json_string_value(json_array_get(list, 1)),
                      "say \"end\"\n");
     ck_assert_uint_ge(json_string_length(json_array_get(list, 0)),
-                      sizeof p.r->warnings[0] - 2);
+                      sizeof longest - 2);
     json_decref(reply);
     free(got);
 }
