@@ -45,8 +45,6 @@ static void shape(struct making *m, enum attn_out out, int rank,
 {
     struct attn_tensor *t = &m->plan->output[out];
     int64_t elements = 1;
-    if (!returns(m, out))
-        return;
     t->rank = rank;
     for (int axis = 0; axis < rank; axis++) {
         t->dim[axis] = dim[axis];
@@ -61,6 +59,8 @@ static void shape_apart(struct making *m, enum attn_out out, int64_t heads,
 {
     int64_t dim[4];
     int rank = 0;
+    if (!returns(m, out))
+        return;
     if (check_has_batch(m->in))
         dim[rank++] = m->plan->B;
     if (check_has_heads(m->in) && heads >= 0)

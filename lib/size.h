@@ -16,8 +16,6 @@
 static inline int64_t size_mul(int64_t a, int64_t b)
 {
     int64_t product;
-    if (a == 0 || b == 0)
-        return 0;
     if (__builtin_mul_overflow(a, b, &product) || product > SIZE_LIMIT)
         return SIZE_LIMIT;
     return product;
