@@ -67,11 +67,17 @@ static bool is_behind(const char *value, const char *name)
     return value == colon + 1 + strspn(colon + 1, " \t");
 }
 
+/* Most differ in the first letter. */
+static bool is_name(const char *name, const char *known)
+{
+    return ((name[0] ^ known[0]) & ~0x20) == 0 && strcasecmp(name, known) == 0;
+}
+
 static void note(struct headers *h, const char *name, const char *value)
 {
     int i = 0;
 
-    while (i < HEADER_COUNT && strcasecmp(name, names[i]) != 0)
+    while (i < HEADER_COUNT && !is_name(name, names[i]))
         i++;
     if (i < HEADER_COUNT && h->lines[i]++ == 0)
         h->value[i] = value;

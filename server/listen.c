@@ -117,9 +117,10 @@ static void to_queue(struct request *r, int64_t tasks)
     listen_resume(r);
 }
 
+/* It runs from when the body is here. */
 static void set_deadline(struct request *r)
 {
-    int64_t own = request_now_ns() + (int64_t)(config.timeout_s * 1e9);
+    int64_t own = r->mark_ns + (int64_t)(config.timeout_s * 1e9);
 
     if (own < r->deadline_ns)
         r->deadline_ns = own;
@@ -235,9 +236,9 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode end)
 {
     struct request *r = *state;
-    struct guest *guest = guest_of(c);
 
     (void)none;
+    (void)c;
     if (r == NULL)
         return;
     *state = NULL;
@@ -246,9 +247,9 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
     if (atomic_load(&r->where) == PHASE_UPLOAD && r->status == 0)
         refuse_rest(r, end);
     reply_record(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    guest_does(r->guest, GUEST_KEPT, r->mark_ns);
     if (!r->streamed || queue_leave(r))
         request_free(r);
-    guest_does(guest, GUEST_KEPT, request_now_ns());
     metrics_add(METRIC_INFLIGHT, 0, -1);
     atomic_fetch_sub(&door.in_flight, 1);
 }

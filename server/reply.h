@@ -15,7 +15,8 @@ bool reply(struct request *r);
  * reply: in the middle of a body. The connection is to be closed then. */
 void reply_raw(struct request *r);
 
-/* Access log and metrics, when the last byte is gone or the client is. */
+/* Access log and metrics, when the last byte is gone or the client is; that
+ * moment is r->mark_ns then. */
 void reply_record(struct request *r, bool complete);
 
 #endif
