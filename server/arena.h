@@ -25,10 +25,11 @@ void block_give(void *block, size_t got);
  * quarter larger. */
 size_t block_bytes(size_t bytes);
 
-/* Gives `block` back and puts its first `used` bytes into a larger one; large
- * blocks hand over their pages, which takes no time. False: both are gone. */
-bool block_move(void *larger, size_t larger_got, void *block, size_t used,
-                size_t got);
+/* Gives `block`, of *got bytes or NULL, back for a larger one that begins with
+ * its first `used` bytes; *got is the new size. Large blocks hand over their
+ * pages, which takes no time and no memory. NULL: there is none larger, and
+ * *got as before if it is still there, 0 if it is lost. */
+void *block_grow(void *block, size_t used, size_t bytes, size_t *got);
 
 /* Gives blocks back to the system that nobody has used since
  * `rest_ms` before now_ms; called by the watch thread. */

@@ -256,7 +256,8 @@ static void *build(size_t size, struct resting *list)
 
 /* ----------------------------------------------------------- the calls */
 
-void *block_take(size_t bytes, size_t *got)
+/* `freed` bytes in use will be so no more. */
+static void *take(size_t bytes, size_t freed, size_t *got)
 {
     unsigned class = class_of(bytes);
     if (class == CLASSES)
@@ -265,20 +266,21 @@ void *block_take(size_t bytes, size_t *got)
     struct resting *surplus = NULL;
 
     lock();
+    cache.used -= freed;
     bool may = allowed(size);
     void *block = may ? pop(class) : NULL;
     if (block)
         size = ((struct resting *)block)->bytes;
     else if (may)
         surplus = make_room(size);
-    cache.used += may ? size : 0;
+    cache.used += may ? size : freed;
     unlock();
 
     if (may && !block)
         block = build(size, surplus);
     if (may && !block) {
         lock();
-        cache.used -= size;
+        cache.used -= size - freed;
         unlock();
     }
     if (block) {
@@ -286,6 +288,11 @@ void *block_take(size_t bytes, size_t *got)
         *got = size;
     }
     return block;
+}
+
+void *block_take(size_t bytes, size_t *got)
+{
+    return take(bytes, 0, got);
 }
 
 void block_give(void *block, size_t got)
@@ -299,22 +306,35 @@ void block_give(void *block, size_t got)
     unlock();
 }
 
-bool block_move(void *larger, size_t larger_got, void *block, size_t used,
-                size_t got)
+static void *grow_by_copy(void *block, size_t used, size_t bytes, size_t *got)
 {
-    if (got < MOVED_BLOCK) {
-        if (used > 0)
-            memcpy(larger, block, used);
-        block_give(block, got);
-        return true;
-    }
-    bool moved = pages_move(larger, block, got);
-    if (!moved)
-        pages_unmap((char *)larger + got, larger_got - got);
+    size_t before = *got;
+    void *larger = take(bytes, 0, got);
+    if (larger && used > 0)
+        memcpy(larger, block, used);
+    if (larger)
+        block_give(block, before);
+    return larger;
+}
+
+static void *grow_by_pages(void *block, size_t bytes, size_t *got)
+{
+    size_t before = *got;
+    char *larger = take(bytes, before, got);
+    if (!larger || pages_move(larger, block, before))
+        return larger;
+    pages_unmap(larger + before, *got - before);
     lock();
-    cache.used -= moved ? got : got + larger_got;
+    cache.used -= *got;
     unlock();
-    return moved;
+    *got = 0;
+    return NULL;
+}
+
+void *block_grow(void *block, size_t used, size_t bytes, size_t *got)
+{
+    return *got < MOVED_BLOCK ? grow_by_copy(block, used, bytes, got)
+                              : grow_by_pages(block, bytes, got);
 }
 
 void block_trim(int64_t now_ms, int64_t rest_ms)

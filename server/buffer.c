@@ -33,15 +33,14 @@ enum buffer_status buffer_reserve(struct buffer *b, size_t more)
     if (wanted == SIZE_MAX)
         return BUFFER_NO_MEMORY;
 
-    size_t got;
-    char *data = block_take(wanted + 1, &got);
-    if (!data)
+    size_t got = b->capacity;
+    char *data = block_grow(b->data, b->length, wanted + 1, &got);
+    if (!data && got == b->capacity)
         return BUFFER_NO_MEMORY;
-    bool moved = block_move(data, got, b->data, b->length, b->capacity);
-    b->data = moved ? data : NULL;
-    b->capacity = moved ? got : 0;
-    b->length = moved ? b->length : 0;
-    return moved ? BUFFER_OK : BUFFER_NO_MEMORY;
+    b->data = data;
+    b->capacity = got;
+    b->length = data ? b->length : 0;
+    return data ? BUFFER_OK : BUFFER_NO_MEMORY;
 }
 
 enum buffer_status buffer_append(struct buffer *b, const void *bytes, size_t n)

@@ -268,7 +268,7 @@ END_TEST
 
 START_TEST(a_block_of_pages_from_many_places_moves_whole)
 {
-    size_t got, large;
+    size_t got;
     char *piece[4];
     for (int i = 0; i < 4; i++) {
         piece[i] = block_take(8 * MIB, &got);
@@ -279,12 +279,32 @@ START_TEST(a_block_of_pages_from_many_places_moves_whole)
     char *a = block_take(32 * MIB, &got);
     ck_assert_int_eq(marked(a, 16), 16);
 
-    char *b = block_take(64 * MIB, &large);
-    ck_assert(block_move(b, large, a, 32 * MIB, got));
+    char *b = block_grow(a, 32 * MIB, 64 * MIB, &got);
+    ck_assert_ptr_nonnull(b);
     ck_assert_int_eq(marked(b, 16), 16);
     ck_assert_int_eq(marked(b + 32 * MIB, 16), 0);
-    block_give(b, large);
+    block_give(b, got);
     block_trim(now_ms += 1000000, 0);
+}
+END_TEST
+
+START_TEST(a_large_block_grows_up_to_the_whole_budget)
+{
+    size_t got, more;
+    block_set_budget(96 * MIB);
+    char *block = block_take(64 * MIB, &got);
+    memset(block, 'm', got);
+    ck_assert_ptr_null(block_take(96 * MIB, &more));
+    block = block_grow(block, got, 96 * MIB, &got);
+    ck_assert_ptr_nonnull(block);
+    ck_assert_uint_eq(block_used_bytes(), 96 * MIB);
+    ck_assert_int_eq(marked(block, 32), 32);
+
+    ck_assert_ptr_null(block_grow(block, got, 97 * MIB, &got));
+    ck_assert_uint_eq(block_used_bytes(), 96 * MIB);
+    ck_assert_uint_eq(got, 96 * MIB);
+    ck_assert_int_eq(marked(block, 32), 32);
+    block_give(block, got);
 }
 END_TEST
 
@@ -442,6 +462,7 @@ int main(void)
         a_large_block_is_made_of_pages_that_rest,
         a_large_block_takes_no_more_pages_than_it_needs,
         a_block_of_pages_from_many_places_moves_whole,
+        a_large_block_grows_up_to_the_whole_budget,
         pages_that_cannot_move_leave_nothing_behind,
         the_take_that_is_told_to_fail_fails_once,
         no_block_has_two_owners,
