@@ -2,11 +2,14 @@
 /*
  * test_load.c - more work than there are workers: fairness, deadlines, bounds.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -313,6 +316,57 @@ START_TEST(deadline_cuts_a_streamed_reply_of_http_1_0_by_a_reset)
 }
 END_TEST
 
+/* Stops the daemon's I/O threads, and them alone; how many. */
+static int hold_io(pid_t thread[16])
+{
+    char path[64], name[32];
+    int n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)d.pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *e; (e = readdir(tasks)) != NULL && n < 16;) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.10s/comm", (int)d.pid,
+                 e->d_name);
+        FILE *comm = fopen(path, "r");
+        bool io = comm != NULL && fgets(name, sizeof name, comm) != NULL
+            && strncmp(name, "MHD", 3) == 0;
+
+        if (comm != NULL)
+            fclose(comm);
+        if (!io)
+            continue;
+        thread[n] = atoi(e->d_name);
+        ck_assert_int_eq(ptrace(PTRACE_SEIZE, thread[n], 0, 0), 0);
+        ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, thread[n], 0, 0), 0);
+        ck_assert_int_eq(waitpid(thread[n], NULL, __WALL), thread[n]);
+        n++;
+    }
+    closedir(tasks);
+    return n;
+}
+
+/* Its first piece is ready in time, but its thread is not. */
+START_TEST(deadline_that_passes_before_a_streamed_reply_begins_is_told)
+{
+    char *large = call_additive(2500, "A"), text[4096], timeout[64];
+    pid_t thread[16];
+    int fd, threads;
+
+    snprintf(timeout, sizeof timeout, "Request-Timeout: %.1f\r\n",
+             2.0 * daemon_slack());
+    fd = begin(timeout, large);
+    daemon_rest(0.02);
+    threads = hold_io(thread);
+    daemon_rest(2.5 * daemon_slack());
+    while (threads-- > 0)
+        ck_assert_int_eq(ptrace(PTRACE_DETACH, thread[threads], 0, 0), 0);
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 504);
+    ck_assert_ptr_nonnull(strstr(text, "deadline_exceeded"));
+    close(fd);
+    free(large);
+}
+END_TEST
+
 /* The reader stops in the middle; nothing else is held up, and when it goes
  * on the reply is whole. */
 START_TEST(slow_reader_costs_no_worker)
@@ -355,6 +409,7 @@ int main(void)
         deadline_that_passes_while_the_body_comes_is_told,
         deadline_of_an_upload_that_was_silent_is_told,
         deadline_that_holds_changes_nothing,
+        deadline_that_passes_before_a_streamed_reply_begins_is_told,
         deadline_cuts_a_streamed_reply_visibly,
         deadline_cuts_a_streamed_reply_of_http_1_0_by_a_reset,
         slow_reader_costs_no_worker,

@@ -47,21 +47,26 @@ char *call_heads(int64_t n, int64_t d, int64_t heads, const char *options)
     return text;
 }
 
-char *call_slow(void)
+char *call_additive(int64_t n, const char *returns)
 {
     enum { WIDTH = 64 };
     char options[8192], *at = options;
     uint32_t random = 1;
 
-    at += sprintf(at, "\"return\":[\"lse\"],\"score\":{\"type\":\"additive\","
-                  "\"v_a\":[1");
+    at += sprintf(at, "\"return\":[\"%s\"],\"score\":{\"type\":\"additive\","
+                  "\"v_a\":[1", returns);
     for (int i = 1; i < WIDTH; i++)
         at += sprintf(at, ",1");
     at += sprintf(at, "],");
     at = add_matrix(at, "W_a", 2, WIDTH, &random);
     at = add_matrix(at, "U_a", 2, WIDTH, &random);
     sprintf(at - 1, "}");
-    return call_json(8000, 2, options);
+    return call_json(n, 2, options);
+}
+
+char *call_slow(void)
+{
+    return call_additive(8000, "lse");
 }
 
 char *call_json(int64_t n, int64_t d, const char *options)

@@ -19,8 +19,11 @@ char *call_json(int64_t n, int64_t d, const char *options);
 /* The same with `heads` heads, packed. */
 char *call_heads(int64_t n, int64_t d, int64_t heads, const char *options);
 
-/* A short text that means seconds of work on two fast cores: additive scores
- * of [8000, 8000] through 64 hyperbolic tangents each. To be freed. */
+/* A short text that means much work: additive scores of [n, n] through 64
+ * hyperbolic tangents each. To be freed. */
+char *call_additive(int64_t n, const char *returns);
+
+/* Seconds of it on two fast cores: n = 8000, and no long reply. */
 char *call_slow(void);
 
 #endif
