@@ -5,11 +5,12 @@ For n = 2 ... 16 with d = 4, turn by turn in one run: attentiond, and a
 libmicrohttpd program that reads the same body and answers as many bytes
 (swallow.c), with as much memory for a connection. The ratio is the median over
 the turns: short ones, but many, for each time the connections fall otherwise on
-the bare server's threads, which makes a third of its pace. Then an open loop at
-half of what was reached; requests in two writes on a kept connection, where a
-cliff of 40 or 200 ms would show, by Nagle's rule and without; /livez with every
-worker busy and the queue full; memory after a thousand mixed requests and five
-seconds of rest. Fails if an aim is missed.
+the bare server's threads, which makes a third of its pace; what each costs of
+the processor does not depend on that. Then an open loop at half of what was
+reached; requests in two writes on a kept connection, where a cliff of 40 or
+200 ms would show, by Nagle's rule and without; /livez with every worker busy
+and the queue full; memory after a thousand mixed requests and five seconds of
+rest. Fails if an aim is missed.
 """
 import argparse
 import os
@@ -55,25 +56,41 @@ def open_loop(tools, url, file, rate, seconds):
     return float(out[11]), int(out[0]) - int(out[3])
 
 
-def compare(options, report, url, floor_url, n):
+def spent_us(server):
+    """Of the processor, by all threads of a server."""
+    with open(f"/proc/{server.process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1e6
+
+
+def turn(server, path, file, connections):
+    """Requests a second, and the processor's microseconds for each."""
+    before = spent_us(server)
+    rate, _, _, asked = closed_loop(server.url + path, file, connections,
+                                    TURN_S)
+    return rate, (spent_us(server) - before) / asked
+
+
+def compare(options, report, service, floor, n):
     text = body.Call(n, 4, 1, True).text()
-    reply = Client(url).ask("POST", "/attention", text)[2]
-    ours, floor = f"{url}/attention", f"{floor_url}/?bytes={len(reply)}"
+    reply = Client(service.url).ask("POST", "/attention", text)[2]
+    path = f"/?bytes={len(reply)}"
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
-        turns = [(closed_loop(ours, file.name, options.connections, TURN_S)[0],
-                  closed_loop(floor, file.name, options.connections, TURN_S)[0])
+        turns = [turn(service, "/attention", file.name, options.connections)
+                 + turn(floor, path, file.name, options.connections)
                  for _ in range(options.turns)]
-        ratio = statistics.median(a / b for a, b in turns)
-        rate, bare = (statistics.median(t) for t in zip(*turns))
-        report.line(f"n = {n}: requests a second of attentiond and bare",
+        ratio = statistics.median(a / b for a, _, b, _ in turns)
+        rate, us, bare, bare_us = map(statistics.median, zip(*turns))
+        report.line(f"n = {n}: requests a second of attentiond and bare "
+                    f"(of the processor {us:.0f} and {bare_us:.0f} us each)",
                     f"{rate:.0f} / {bare:.0f} = {ratio:.2f}", "0.70",
                     ratio >= 0.7)
-        p99, failed = open_loop(options.tools, ours, file.name, rate / 2,
-                                options.seconds)
-        bare99, _ = open_loop(options.tools, floor, file.name, rate / 2,
-                              options.seconds)
+        p99, failed = open_loop(options.tools, service.url + "/attention",
+                                file.name, rate / 2, options.seconds)
+        bare99, _ = open_loop(options.tools, floor.url + path, file.name,
+                              rate / 2, options.seconds)
     report.line(f"n = {n}: p99 at {min(rate / 2, MOST_RATE):.0f} a second, "
                 f"ms (bare {bare99:.2f})", f"{p99:.2f}", "1",
                 p99 < 1 and failed == 0)
@@ -172,7 +189,7 @@ def main():
             Server([f"{options.tools}/swallow", "0", POOL_KIB],
                    "stdout") as floor:
         for n in (2, 4, 8, 16):
-            compare(options, report, service.url, floor.url, n)
+            compare(options, report, service, floor, n)
         cliff(report, service.url, floor.url)
     health(report, options)
     with Server(command, "stderr") as service:
