@@ -43,11 +43,11 @@ size_t attn_dtype_bytes(enum attn_dtype dtype)
 int64_t attn_tensor_elements(const struct attn_tensor *t)
 {
     int64_t elements = 1;
-    for (int axis = 0; axis < t->rank; axis++)
+    for (int axis = 0; axis < t->rank; axis++) {
         if (t->dim[axis] < 0)
             return -1;
-    for (int axis = 0; axis < t->rank; axis++)
         elements = size_mul(elements, t->dim[axis]);
+    }
     return size_fits(elements) ? elements : -1;
 }
 
