@@ -315,6 +315,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 		'Libs: -L$(PREFIX)/lib -lattention' 'Libs.private: -lm' \
 		'Cflags: -I$(PREFIX)/include' > $(to)/lib/pkgconfig/attention.pc
 	install -m 644 openapi.yaml $(to)/share/attentiond
+	$(if $(DESTDIR),,-ldconfig)
 
 uninstall: ## remove what install installed
 	rm -f $(addprefix $(to)/,bin/attentiond include/attention.h \

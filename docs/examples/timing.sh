@@ -15,10 +15,10 @@ trap 'rm -f "$answer"' EXIT
 request() {
     awk -v n="$1" -v what="$2" 'BEGIN {
         for (i = 0; i < n; i++) {
-            x = x (i ? "," : "") "["
+            row = ""
             for (c = 0; c < 64; c++)
-                x = x (c ? "," : "") sprintf("%.4f", 2 * rand() - 1)
-            x = x "]"
+                row = row (c ? "," : "") sprintf("%.4f", 2 * rand() - 1)
+            x = x (i ? "," : "") "[" row "]"
         }
         printf "{\"Q\":[%s],\"K\":[%s],\"V\":[%s],\"return\":%s}", x, x, x, what
     }'
