@@ -228,7 +228,10 @@ static bool read_tree(struct members *c, enum field_id id, const char *text,
                       const char *end, const char *pointer)
 {
     json_error_t error;
-    json_t *value = json_loadb(text, (size_t)(end - text),
+    size_t n = (size_t)(end - text);
+    if (memchr(text, '\0', n))
+        return false;       /* behind a word it would be the text's end */
+    json_t *value = json_loadb(text, n,
                                JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL |
                                    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
                                &error);

@@ -246,6 +246,20 @@ END_TEST
 
 /* The borders of UTF-8 (RFC 3629): `bad` is the place of the first byte that
  * cannot be there, or -1. */
+START_TEST(nul_between_any_two_bytes_is_named)
+{
+    char body[sizeof BODY];
+    for (size_t i = 0; i < strlen(BODY); i++) {
+        memcpy(body, BODY, i);
+        body[i] = '\0';
+        memcpy(body + i + 1, BODY + i, strlen(BODY) - i);
+        posted_decode(&p, body, sizeof body);
+        expect_not_json(BODY, i);
+        posted_close(&p);
+    }
+}
+END_TEST
+
 START_TEST(strings_hold_what_utf_8_allows)
 {
     static const struct {
@@ -446,6 +460,7 @@ int main(void)
         ranges_of_a_large_body_meet_without_a_gap,
         text_cut_at_any_byte_ends_too_early_there,
         byte_that_no_json_has_is_named_wherever_it_stands,
+        nul_between_any_two_bytes_is_named,
         strings_hold_what_utf_8_allows,
         json_is_what_jansson_takes_for_json,
         fault_at_the_far_end_of_a_large_body_has_its_place,
