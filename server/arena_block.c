@@ -337,6 +337,11 @@ void *block_grow(void *block, size_t used, size_t bytes, size_t *got)
                               : grow_by_pages(block, bytes, got);
 }
 
+size_t block_grow_bytes(size_t got, size_t bytes)
+{
+    return block_bytes(bytes) + (got < MOVED_BLOCK ? got : 0);
+}
+
 void block_trim(int64_t now_ms, int64_t rest_ms)
 {
     struct resting *list = NULL;

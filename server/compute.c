@@ -55,6 +55,17 @@ static double elements(const struct request *r)
     return sum;
 }
 
+enum problem compute_refuse_memory(struct request *r, size_t bytes)
+{
+    if (budget > 0 && bytes > budget)
+        refuse_size(r, PROBLEM_TOO_MUCH_MEMORY, "bytes of memory",
+                    "memory-bytes", (double)bytes, (double)budget);
+    else
+        fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory "
+                  "left for this request now (--memory-bytes).");
+    return r->fault.problem;
+}
+
 static int lanes_of(const struct request *r)
 {
     int64_t most = 1;

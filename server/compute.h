@@ -16,6 +16,10 @@ size_t compute_budget(void);
  * workspaces, the reply's text. */
 double compute_memory(const struct request *r);
 
+/* Sets the fault of r, which would hold so many bytes in all and cannot: 413
+ * where that is above the budget, else 503. */
+enum problem compute_refuse_memory(struct request *r, size_t bytes);
+
 int64_t compute_next(struct request *r);
 bool compute_task(struct request *r, int64_t task, int lane);
 

@@ -4,6 +4,7 @@
  */
 #include "decode.h"
 
+#include "compute.h"
 #include "config.h"
 #include "form.h"
 #include "gzip.h"
@@ -47,8 +48,8 @@ static void unpack_refuse(struct request *r)
         f->limit = (double)config.body_bytes;
         break;
     default:
-        fault_set(f, PROBLEM_MEMORY_BUDGET, NULL,
-                  "There is no memory left to unpack the body.");
+        compute_refuse_memory(r, r->body.capacity + block_grow_bytes(
+            r->plain.capacity, r->plain.capacity + 1));
         break;
     }
 }

@@ -71,26 +71,6 @@ static bool within_limit(struct request *r)
     return false;
 }
 
-static void refuse_memory(struct request *r, size_t wanted)
-{
-    double budget = (double)compute_budget();
-    double all = (double)wanted + (double)r->arena.bytes +
-                 (double)r->body.capacity;
-
-    if (budget > 0 && all > budget) {
-        fault_set(&r->fault, PROBLEM_TOO_MUCH_MEMORY, NULL,
-                  "The body and its numbers take %.0f bytes of memory; the "
-                  "limit is %.0f (--memory-bytes).", all, budget);
-        r->fault.has_limit = r->fault.has_got = true;
-        r->fault.limit = budget;
-        r->fault.got = all;
-        return;
-    }
-    fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL,
-              "There is no memory for the numbers of the body now "
-              "(--memory-bytes).");
-}
-
 /* Memory for the tensors that were found. */
 static bool make_room(struct request *r)
 {
@@ -103,7 +83,7 @@ static bool make_room(struct request *r)
                        (size_t)attn_tensor_elements(t);
         t->data = arena_alloc(&r->arena, bytes);
         if (!t->data) {
-            refuse_memory(r, bytes);
+            compute_refuse_memory(r, r->arena.bytes + r->body.capacity + bytes);
             return false;
         }
     }

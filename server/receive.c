@@ -4,17 +4,20 @@
  */
 #include "receive.h"
 
+#include "compute.h"
 #include "config.h"
 
 /* Bodies up to this are given their memory at once; larger ones have to
  * arrive before they are believed. */
 #define BELIEVED_BYTES ((int64_t)1 << 20)
 
-static enum problem no_memory(struct request *r)
+/* For a body of which so much is known. */
+static enum problem no_memory(struct request *r, size_t length)
 {
-    fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory left "
-              "for the body now (--memory-bytes).");
-    return r->fault.problem;
+    if (r->has_length)
+        length = (size_t)r->content_length;
+    return compute_refuse_memory(
+        r, block_grow_bytes(r->body.capacity, length + 1));
 }
 
 enum problem receive_begin(struct request *r)
@@ -26,7 +29,7 @@ enum problem receive_begin(struct request *r)
         promised = BELIEVED_BYTES;
     if (promised > 0
         && buffer_reserve(&r->body, (size_t)promised) != BUFFER_OK)
-        return no_memory(r);
+        return no_memory(r, 0);
     return PROBLEM_NONE;
 }
 
@@ -59,12 +62,13 @@ static enum buffer_status make_room(struct request *r, size_t length)
     return buffer_reserve(&r->body, missing < believed ? missing : believed);
 }
 
-static void refuse(struct request *r, enum buffer_status status)
+static void refuse(struct request *r, enum buffer_status status,
+                   size_t length)
 {
     struct fault *f = &r->fault;
 
     if (status == BUFFER_NO_MEMORY) {
-        no_memory(r);
+        no_memory(r, r->body.length + length);
         return;
     }
     fault_set(f, PROBLEM_BODY_TOO_LARGE, NULL, "The body is larger than the "
@@ -85,7 +89,7 @@ bool receive(struct request *r, const char *data, size_t length)
         r->received_bytes += (int64_t)length;
         if (status == BUFFER_OK)
             return true;
-        refuse(r, status);
+        refuse(r, status, length);
         buffer_free(&r->body);
         return true;
     }

@@ -94,6 +94,30 @@ START_TEST(body_above_the_memory_is_refused_before_it_is_sent)
 }
 END_TEST
 
+START_TEST(chunks_above_the_memory_are_no_matter_of_waiting)
+{
+    static char block[1 << 20];
+    char text[4096];
+
+    start("--memory-bytes", "8MiB");
+    int fd = raw_open(d.port);
+
+    memset(block, ' ', sizeof block);
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n"));
+    for (int i = 0; i < 9; i++) {
+        ck_assert(raw_say(fd, "100000\r\n"));
+        ck_assert(raw_send(fd, block, sizeof block));
+        ck_assert(raw_say(fd, "\r\n"));
+    }
+    ck_assert(raw_say(fd, "0\r\n\r\n"));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 413);
+    ck_assert_ptr_nonnull(strstr(text, "too_much_memory"));
+    close(fd);
+    daemon_stop(&d);
+}
+END_TEST
+
 /* Does it fall to this within five seconds? */
 static bool held_falls_to(double most)
 {
@@ -433,6 +457,7 @@ int main(void)
     const TTest *const tests[] = {
         request_above_a_limit_is_413_with_limit_size_and_setting,
         body_above_the_memory_is_refused_before_it_is_sent,
+        chunks_above_the_memory_are_no_matter_of_waiting,
         memory_held_by_others_is_503_until_they_are_gone,
         memory_that_is_busy_is_free_when_the_queue_says,
         request_holds_no_more_than_its_plan_said,

@@ -94,6 +94,23 @@ START_TEST(without_memory_the_contents_stay)
 }
 END_TEST
 
+START_TEST(without_memory_for_half_more_it_grows_by_less)
+{
+    size_t mib = 1 << 20;
+    block_set_budget(64 * mib);
+    buffer_init(&b, SIZE_MAX);
+    ck_assert_int_eq(buffer_reserve(&b, 47 * mib), BUFFER_OK);
+    b.length = 47 * mib;
+    b.data[0] = 'a';
+    ck_assert_int_eq(buffer_reserve(&b, 16 * mib), BUFFER_OK);
+    ck_assert_uint_eq(b.capacity, 64 * mib);
+    ck_assert_uint_eq(b.length, 47 * mib);
+    ck_assert_int_eq(b.data[0], 'a');
+    ck_assert_int_eq(buffer_reserve(&b, 17 * mib), BUFFER_NO_MEMORY);
+    ck_assert_int_eq(b.data[0], 'a');
+}
+END_TEST
+
 START_TEST(growing_takes_at_least_half_more)
 {
     int blocks = 0;
@@ -158,6 +175,7 @@ int main(void)
         a_large_buffer_grows_without_a_copy,
         a_byte_above_the_ceiling_is_refused_and_changes_nothing,
         without_memory_the_contents_stay,
+        without_memory_for_half_more_it_grows_by_less,
         growing_takes_at_least_half_more,
         print_appends_text_of_any_length,
         print_may_fill_the_ceiling_exactly,
