@@ -122,6 +122,14 @@ void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns)
     atomic_store_explicit(&g->doing, (int)doing, memory_order_release);
 }
 
+bool guest_is_connected(const struct guest *g)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+
+    return getpeername(g->fd, (struct sockaddr *)&peer, &size) == 0;
+}
+
 int64_t guest_count(void)
 {
     return atomic_load(&house.count);

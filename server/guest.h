@@ -57,6 +57,9 @@ void guest_leave(struct guest *g);
 /* The one that entered with this descriptor. */
 struct guest *guest_at(int fd);
 
+/* False: the connection was broken off. */
+bool guest_is_connected(const struct guest *g);
+
 void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns);
 
 /* May this address make one more request now (--rate)? If not, seconds until

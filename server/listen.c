@@ -214,7 +214,8 @@ static enum MHD_Result on_request(void *admin, struct MHD_Connection *c,
 
 /* ------------------------------------------------------------- the way out */
 
-/* A body that stopped coming, or that we have no time for any more. */
+/* A body that stopped coming, or that we have no time for any more, or whose
+ * chunks are none, to which the library has replied already. */
 static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
 {
     int verdict = atomic_load(&r->guest->verdict);
@@ -226,7 +227,13 @@ static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
                   "--idle-timeout).", (long long)r->received_bytes);
     else if (verdict == PROBLEM_DEADLINE || verdict == PROBLEM_DRAINING)
         work_stop_request(r, (enum problem)verdict);
-    else
+    else if (end == MHD_REQUEST_TERMINATED_WITH_ERROR
+             && guest_is_connected(r->guest)) {
+        fault_set(&r->fault, PROBLEM_BAD_FRAMING, NULL, "The chunks of the "
+                  "body are broken.");
+        r->status = problem_row(PROBLEM_BAD_FRAMING)->status;
+        return;
+    } else
         return;
     r->guest->lingers = true;
     reply_raw(r);

@@ -23,7 +23,7 @@ enum problem {
     PROBLEM_MISSING_COMPANION,
     PROBLEM_EXCLUSIVE,
     PROBLEM_BAD_HEADER,       /* Request-Timeout, Content-Length, ... */
-    PROBLEM_BAD_FRAMING,      /* gzip or binary body that is broken */
+    PROBLEM_BAD_FRAMING,      /* chunks, gzip or binary body, broken */
     /* 404 405 408 411 413 415 */
     PROBLEM_NOT_FOUND,
     PROBLEM_METHOD,

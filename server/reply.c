@@ -315,12 +315,10 @@ static void record_end(const struct request *r, bool complete)
         metrics_add(METRIC_CANCELLED, (int)gone[atomic_load(&r->where)], 1);
 }
 
-static void end_without_reply(struct request *r, bool complete)
+static void end_without_reply(struct request *r)
 {
     r->mark_ns = request_now_ns();
-    if (complete)
-        r->status = 400;    /* the library's own reply to broken framing */
-    else if (r->status == 0)
+    if (r->status == 0)
         r->status = problem_row(PROBLEM_CANCELLED)->status;
 }
 
@@ -332,7 +330,7 @@ void reply_record(struct request *r, bool complete)
     if (atomic_load(&r->where) == PHASE_REPLY)
         request_mark(r, STEP_REPLY);
     else
-        end_without_reply(r, complete);
+        end_without_reply(r);
     total_ns = r->mark_ns - r->start_ns;
     if (!probe || config.log_probes)
         record_log(r, total_ns);

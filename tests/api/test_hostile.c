@@ -69,6 +69,31 @@ START_TEST(end_together_with_the_last_bytes_of_a_part_is_noticed)
 }
 END_TEST
 
+/* The library replies; but nobody has gone. */
+START_TEST(broken_chunks_are_counted_as_such)
+{
+    static const char *const bodies[] = {
+        "zz\r\n", "5\r\n{\"Q\":\r\nzz\r\n", "5\r\n{\"Q\":zz\r\n",
+    };
+    char text[4096];
+    int count = 0;
+
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        int fd = raw_open(d.port);
+
+        ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                              "Transfer-Encoding: chunked\r\n\r\n"));
+        ck_assert(raw_say(fd, bodies[i]));
+        ck_assert_int_eq(raw_reply(fd, text, sizeof text, 3), 400);
+        ck_assert_msg(metric_reaches(d.port, "attention_rejected_total{"
+                                     "reason=\"bad_framing\"}", ++count, 3),
+                      "%s", bodies[i]);
+        close(fd);
+    }
+    ck_assert_double_le(metric(d.port, GONE_IN_UPLOAD), 0);
+}
+END_TEST
+
 START_TEST(end_within_the_headers_is_noticed)
 {
     for (int i = 0; i < 10; i++) {
@@ -339,6 +364,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         end_together_with_the_last_bytes_of_a_part_is_noticed,
+        broken_chunks_are_counted_as_such,
         end_within_the_headers_is_noticed,
         upload_that_stops_is_408_soon,
         header_that_may_be_read_in_two_ways_is_400_and_closes,
