@@ -30,8 +30,8 @@ int64_t request_now_ns(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* One rests for each of so many threads, which all but those with giants in
- * hand find there. */
+/* One rests for each of so many threads: small requests begin and end one
+ * behind the other on theirs. */
 static struct request *_Atomic resting[8];
 
 static struct request *_Atomic *own_place(void)
