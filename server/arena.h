@@ -31,8 +31,10 @@ size_t block_bytes(size_t bytes);
  * *got as before if it is still there, 0 if it is lost. */
 void *block_grow(void *block, size_t used, size_t bytes, size_t *got);
 
-/* What that has in use meanwhile: a copy has both blocks. */
+/* What that has in use meanwhile: a copy has both blocks. And the largest for
+ * which the budget has room now; SIZE_MAX without one. */
 size_t block_grow_bytes(size_t got, size_t bytes);
+size_t block_room(size_t got);
 
 /* Gives blocks back to the system that nobody has used since
  * `rest_ms` before now_ms; called by the watch thread. */

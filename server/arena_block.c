@@ -342,6 +342,18 @@ size_t block_grow_bytes(size_t got, size_t bytes)
     return block_bytes(bytes) + (got < MOVED_BLOCK ? got : 0);
 }
 
+size_t block_room(size_t got)
+{
+    lock();
+    size_t used = cache.used - (got < MOVED_BLOCK ? 0 : got);
+    size_t budget = cache.budget;
+    unlock();
+    if (budget == 0)
+        return SIZE_MAX;
+    unsigned above = class_of(budget > used ? budget - used + 1 : 0);
+    return above > 0 ? class_bytes(above - 1) : 0;
+}
+
 void block_trim(int64_t now_ms, int64_t rest_ms)
 {
     struct resting *list = NULL;

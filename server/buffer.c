@@ -18,19 +18,18 @@ void buffer_init(struct buffer *b, size_t ceiling)
     *b = (struct buffer){.ceiling = ceiling};
 }
 
-static enum buffer_status grow(struct buffer *b, size_t bytes)
+/* By half, if the budget has room for that. */
+static size_t grown(const struct buffer *b, size_t least)
 {
-    size_t got = b->capacity;
-    char *data = block_grow(b->data, b->length, bytes, &got);
-    if (!data && got == b->capacity)
-        return BUFFER_NO_MEMORY;
-    b->data = data;
-    b->capacity = got;
-    b->length = data ? b->length : 0;
-    return data ? BUFFER_OK : BUFFER_NO_MEMORY;
+    size_t bytes = b->capacity + b->capacity / 2;
+    size_t room = block_room(b->capacity);
+    if (bytes > b->ceiling)
+        bytes = b->ceiling;
+    if (bytes >= room)
+        bytes = room > 0 ? room - 1 : 0;
+    return bytes > least ? bytes : least;
 }
 
-/* By half, or by what there is memory for. */
 enum buffer_status buffer_reserve(struct buffer *b, size_t more)
 {
     if (more > b->ceiling - b->length)
@@ -38,17 +37,16 @@ enum buffer_status buffer_reserve(struct buffer *b, size_t more)
     if (more < b->capacity - b->length)
         return BUFFER_OK;
 
-    size_t least = b->length + more, wanted = b->capacity + b->capacity / 2;
-    if (wanted > b->ceiling)
-        wanted = b->ceiling;
-    if (wanted < least)
-        wanted = least;
+    size_t wanted = grown(b, b->length + more), got = b->capacity;
     if (wanted == SIZE_MAX)
         return BUFFER_NO_MEMORY;
-    enum buffer_status status = grow(b, wanted + 1);
-    if (status == BUFFER_NO_MEMORY && wanted > least && b->data)
-        status = grow(b, least + 1);
-    return status;
+    char *data = block_grow(b->data, b->length, wanted + 1, &got);
+    if (!data && got == b->capacity)
+        return BUFFER_NO_MEMORY;
+    b->data = data;
+    b->capacity = got;
+    b->length = data ? b->length : 0;
+    return data ? BUFFER_OK : BUFFER_NO_MEMORY;
 }
 
 enum buffer_status buffer_append(struct buffer *b, const void *bytes, size_t n)
