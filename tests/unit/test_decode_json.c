@@ -252,7 +252,7 @@ START_TEST(nul_between_any_two_bytes_is_named)
     for (size_t i = 0; i < strlen(BODY); i++) {
         memcpy(body, BODY, i);
         body[i] = '\0';
-        memcpy(body + i + 1, BODY + i, strlen(BODY) - i);
+        memcpy(body + i + 1, &BODY[i], strlen(BODY) - i);
         posted_decode(&p, body, sizeof body);
         expect_not_json(BODY, i);
         posted_close(&p);
