@@ -2,8 +2,9 @@
 /*
  * guest - see guest.h. Both an upload and a reader have to move the bytes of
  * --min-rate-after at the least rate within that time, again and again: a
- * window begins when they have. A reader's time does not run while the kernel
- * holds no bytes for it.
+ * window begins when they have. With no least rate they must not be silent for
+ * --idle-timeout. A reader's time does not run while the kernel holds no bytes
+ * for it.
  *
  * Whoever is ended has its receiving side shut: the HTTP library then sees
  * the end of the connection and comes out with it on the guest's own thread.
@@ -168,14 +169,16 @@ static void begin_window(struct guest *g, int64_t since_ns, int64_t bytes)
 /* bytes: moved so far. */
 static bool is_below_rate(struct guest *g, int64_t bytes, int64_t now_ns)
 {
+    bool any = config.min_rate_bytes == 0;
+    double most_s = any ? config.idle_timeout_s : config.min_rate_after_s;
+    double least = any ? 1.0 : (double)config.min_rate_bytes * most_s;
     double moved = (double)(bytes - g->window_bytes);
-    double least = (double)config.min_rate_bytes * config.min_rate_after_s;
     double seconds = (double)(now_ns - g->window_ns) * 1e-9;
 
     if (moved < 0.0 || moved >= least)
         begin_window(g, now_ns, bytes);
     else
-        return seconds > config.min_rate_after_s;
+        return seconds > most_s;
     return false;
 }
 
@@ -256,7 +259,7 @@ static void look_at(struct guest *g, int64_t now_ns)
             end(g, PROBLEM_NONE);
         break;
     case GUEST_KEPT:
-        if (is_kept_in_vain(g, now_ns))
+        if (seconds > config.idle_timeout_s || is_kept_in_vain(g, now_ns))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_UPLOADS:

@@ -6,8 +6,10 @@
  * begin and end of a connection.
  *
  * A connection that comes back from suspension is read before it is written
- * to, and closed if the peer has closed its sending side; unless its time-out
- * is not the daemon's, for then it is visited before. Hence RESUMED_EXTRA_S.
+ * to, and closed if the peer has closed its sending side; unless it has a
+ * time-out of its own, for then it is visited before. Hence RESUMED_TIMEOUT_S.
+ * The library has none besides: with one it sets a clock whenever a thread
+ * waits and minds a list for every read and write, and guest.c looks anyway.
  */
 #include "listen.h"
 
@@ -37,7 +39,7 @@
  * where it has more than 32 KiB; but half of it is the piece in which a body
  * comes, and in pieces of 16 KiB bodies of 200 KB and more take 20 % longer. */
 #define CONNECTION_MEMORY_BYTES ((size_t)64 << 10)
-#define RESUMED_EXTRA_S 7
+#define RESUMED_TIMEOUT_S 3600u
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
@@ -153,17 +155,16 @@ void listen_resume(struct request *r)
     if (!r->done) {
         watch_remove(r);
         r->done = true;
-        MHD_set_connection_option(
-            r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
-            (unsigned)config.idle_timeout_s + RESUMED_EXTRA_S);
+        MHD_set_connection_option(r->connection,
+                                  MHD_CONNECTION_OPTION_TIMEOUT,
+                                  RESUMED_TIMEOUT_S);
     }
     MHD_resume_connection(r->connection);
 }
 
 static enum MHD_Result come_back(struct request *r)
 {
-    MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                              (unsigned)config.idle_timeout_s);
+    MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     if (r->streamed && r->deadline_ns <= request_now_ns())
         queue_abort(r, PROBLEM_DEADLINE);
     if (atomic_load(&r->stop) == PROBLEM_CANCELLED)
@@ -220,8 +221,7 @@ static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
 {
     int verdict = atomic_load(&r->guest->verdict);
 
-    if (end == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED
-        || verdict == PROBLEM_BODY_STALLED)
+    if (verdict == PROBLEM_BODY_STALLED)
         fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
                   "coming after %lld bytes (--min-rate, --min-rate-after, "
                   "--idle-timeout).", (long long)r->received_bytes);
@@ -406,7 +406,6 @@ static struct MHD_Daemon *open_door(int64_t threads, void *admin)
         | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO, 0, NULL, NULL, on_request,
         admin, MHD_OPTION_ARRAY, pool,
         MHD_OPTION_CONNECTION_LIMIT, UINT32_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)config.idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,

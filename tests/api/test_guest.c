@@ -30,9 +30,8 @@ static void begin_upload(int fd)
                       "Content-Length: 100000\r\n\r\n{\"Q\":"));
 }
 
-START_TEST(body_that_stops_is_408)
+static void check_stopped_body(const char *const *arguments, double least_s)
 {
-    const char *arguments[] = { "--min-rate-after", "0.5", NULL };
     char text[4096];
 
     start(arguments);
@@ -42,10 +41,26 @@ START_TEST(body_that_stops_is_408)
     begin_upload(fd);
     ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 408);
     ck_assert_ptr_nonnull(strstr(text, "body_stalled"));
-    ck_assert_double_ge(daemon_clock() - from, 0.45);
+    ck_assert_double_ge(daemon_clock() - from, least_s);
     ck_assert(raw_closed(fd, 5));
     close(fd);
     daemon_stop(&d);
+}
+
+START_TEST(body_that_stops_is_408)
+{
+    const char *arguments[] = { "--min-rate-after", "0.5", NULL };
+
+    check_stopped_body(arguments, 0.45);
+}
+END_TEST
+
+START_TEST(body_that_stops_is_408_with_no_least_rate_too)
+{
+    const char *arguments[] = { "--min-rate", "0", "--idle-timeout", "1",
+                                NULL };
+
+    check_stopped_body(arguments, 0.95);
 }
 END_TEST
 
@@ -177,9 +192,8 @@ START_TEST(next_headers_that_trickle_end_a_kept_connection)
 END_TEST
 
 /* Reads `pieces` at some pace, then no more. */
-static void check_reader_is_cut(int pieces)
+static void check_reader_is_cut(const char *const *arguments, int pieces)
 {
-    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
     char *large = call_json(2500, 8, ""), text[65536];
 
     start(arguments);
@@ -201,18 +215,30 @@ static void check_reader_is_cut(int pieces)
 
 START_TEST(reader_that_stops_is_cut)
 {
-    check_reader_is_cut(0);
+    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
+
+    check_reader_is_cut(arguments, 0);
+}
+END_TEST
+
+START_TEST(reader_that_stops_is_cut_with_no_least_rate_too)
+{
+    const char *arguments[] = { "--min-rate", "0", "--idle-timeout", "1",
+                                NULL };
+
+    check_reader_is_cut(arguments, 0);
 }
 END_TEST
 
 /* Megabytes a second at first buy no time later. */
 START_TEST(fast_reader_that_stops_is_cut)
 {
-    check_reader_is_cut(60);
+    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
+
+    check_reader_is_cut(arguments, 60);
 }
 END_TEST
 
-/* Is a new connection, within these seconds? */
 /* Headers and body in two writes, under Nagle's rule: unless the daemon
  * sends its acknowledgements at once, every request but the first waits for
  * one, 40 ms. */
@@ -242,6 +268,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         body_that_stops_is_408,
+        body_that_stops_is_408_with_no_least_rate_too,
         body_that_stopped_for_too_long_is_told,
         body_that_trickles_is_408,
         body_at_the_least_rate_is_read,
@@ -249,6 +276,7 @@ int main(void)
         kept_connection_is_closed_after_the_idle_timeout_only,
         next_headers_that_trickle_end_a_kept_connection,
         reader_that_stops_is_cut,
+        reader_that_stops_is_cut_with_no_least_rate_too,
         fast_reader_that_stops_is_cut,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
