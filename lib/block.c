@@ -103,11 +103,12 @@ static void *carve(struct carver *c, int64_t count, int64_t size)
     return at;
 }
 
-/* The kernels of a line write up to the next multiple of a vector. */
+/* The kernels of a line write whole vectors from where a tile begins, and with
+ * a cache of any length that may be any key; the next row begins behind. */
 static int64_t line_of(const struct attn_input *in, int64_t keys)
 {
     int64_t lanes = attn_kernel(in->dtype)->lanes;
-    return size_mul(size_ceil(keys, lanes), lanes);
+    return size_mul(size_ceil(size_add(keys, lanes - 1), lanes), lanes);
 }
 
 int64_t block_lay_out(struct block *blk, const struct attn_input *in,

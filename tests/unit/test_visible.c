@@ -235,6 +235,32 @@ END_TEST
 
 /* Two halves of the keys merge by their lse:
  * output = (e^l1 o1 + e^l2 o2) / (e^l1 + e^l2). */
+/* Few queries go line by line, and no line may write into another: of many
+ * heads, or where the cache ends near the end of a range of keys. */
+static void check_lines(enum attn_dtype dtype, int64_t heads, int64_t n,
+                        int64_t past)
+{
+    const int64_t d = 3;
+    trial_close(&t);
+    trial_open(&t, dtype);
+    trial_operands(&t, (struct sizes){0, heads, heads, n, n, d, d});
+    trial_random(&t, ATTN_PAST_K, SHAPE(heads, past, d), 1);
+    trial_random(&t, ATTN_PAST_V, SHAPE(heads, past, d), 1);
+    trial_run(&t);
+}
+
+START_TEST(few_queries_behind_a_cache_of_any_length)
+{
+    for (int dtype = ATTN_FLOAT32; dtype <= ATTN_FLOAT64; dtype++) {
+        for (int64_t n = 1; n <= 4; n++)
+            for (int64_t past = 1; past <= 33; past++)
+                check_lines((enum attn_dtype)dtype, 17, n, past);
+        for (int64_t past = 8176; past <= 8192; past++)
+            check_lines((enum attn_dtype)dtype, 1, 2, past);
+    }
+}
+END_TEST
+
 START_TEST(halves_of_the_keys_merge_by_lse)
 {
     double half[2][2 * 7 * 5], lse[2][2 * 7];
@@ -270,6 +296,7 @@ int main(void)
         masks_of_rank_1_to_4_are_right_aligned,
         keys_split_through_a_cache_equal_one_call,
         decoding_step_by_step_equals_one_causal_call,
+        few_queries_behind_a_cache_of_any_length,
         halves_of_the_keys_merge_by_lse,
         NULL};
     return suite_run("visible", tests, setup, teardown, 20);
