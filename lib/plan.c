@@ -285,9 +285,10 @@ static void plan_tiles(struct making *m)
         return;
     choose_blocks(m);
     l->range_keys = size_max(p->n_k, 1);
-    if (l->stack > 1 || l->groups * l->row_blocks < FEW_BLOCKS) {
+    if (p->n_k > RANGE_KEYS &&
+        (l->stack > 1 || l->groups * l->row_blocks < FEW_BLOCKS)) {
         l->range_keys = RANGE_KEYS;
-        l->ranges = size_max(size_ceil(p->n_k, RANGE_KEYS), 1);
+        l->ranges = size_ceil(p->n_k, RANGE_KEYS);
     }
     if (returns(m, ATTN_OUT_A_MEAN) && !returns(m, ATTN_OUT_A))
         l->a_at = share(m, size_mul(product(p->B, p->H, p->n_q, p->n_k),

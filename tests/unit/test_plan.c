@@ -131,6 +131,12 @@ START_TEST(without_A_memory_does_not_grow_with_its_size)
 }
 END_TEST
 
+START_TEST(few_keys_with_A_take_little_memory)
+{
+    ck_assert_uint_lt(memory_of(16, ATTN_RETURN(ATTN_OUT_A)), 64 << 10);
+}
+END_TEST
+
 /* --------------------------------------------------------------- tasks */
 
 START_TEST(one_head_of_512_queries_makes_at_least_8_tasks)
@@ -225,6 +231,7 @@ int main(void)
         projected_heads_are_packed_in_output_and_apart_in_stages,
         what_is_not_asked_for_has_no_bytes,
         without_A_memory_does_not_grow_with_its_size,
+        few_keys_with_A_take_little_memory,
         one_head_of_512_queries_makes_at_least_8_tasks,
         one_query_on_many_keys_makes_tasks_of_ranges,
         every_phase_has_a_task,
