@@ -12,12 +12,12 @@
  */
 #include "arena.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "arena_pages.h"
 #include "arena_poison.h"
+#include "spin.h"
 #include "turn.h"
 
 #define SMALLEST_LOG 15       /* 32 KiB: the least class of whole pages */
@@ -43,23 +43,22 @@ struct resting {
 };
 
 static struct {
-    atomic_flag busy;
+    atomic_bool busy;
     struct resting *stack[SHELVES][CLASSES];
-    size_t used, cached, cached_small, budget;
-    int64_t now_ms;           /* of the last block_trim() */
-    int64_t fail_after;       /* below 0: never */
-} cache = {.busy = ATOMIC_FLAG_INIT, .fail_after = -1};
+    atomic_size_t used, budget;     /* are read without the lock */
+    size_t cached, cached_small;
+    int64_t now_ms;                 /* of the last block_trim() */
+    int64_t fail_after;             /* below 0: never */
+} cache = {.fail_after = -1};
 
 static void lock(void)
 {
-    while (atomic_flag_test_and_set_explicit(&cache.busy,
-                                             memory_order_acquire))
-        sched_yield();
+    spin_take(&cache.busy);
 }
 
 static void unlock(void)
 {
-    atomic_flag_clear_explicit(&cache.busy, memory_order_release);
+    spin_give(&cache.busy);
 }
 
 /* ------------------------------------------------------------- classes */
@@ -344,10 +343,8 @@ size_t block_grow_bytes(size_t got, size_t bytes)
 
 size_t block_room(size_t got)
 {
-    lock();
     size_t used = cache.used - (got < MOVED_BLOCK ? 0 : got);
     size_t budget = cache.budget;
-    unlock();
     if (budget == 0)
         return SIZE_MAX;
     unsigned above = class_of(budget > used ? budget - used + 1 : 0);
@@ -369,10 +366,7 @@ void block_trim(int64_t now_ms, int64_t rest_ms)
 
 size_t block_used_bytes(void)
 {
-    lock();
-    size_t bytes = cache.used;
-    unlock();
-    return bytes;
+    return cache.used;
 }
 
 size_t block_cached_bytes(void)
@@ -385,9 +379,7 @@ size_t block_cached_bytes(void)
 
 void block_set_budget(size_t bytes)
 {
-    lock();
     cache.budget = bytes;
-    unlock();
 }
 
 void block_fail_after(int64_t takes)

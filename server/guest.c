@@ -16,7 +16,6 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -25,6 +24,7 @@
 #include "config.h"
 #include "metrics.h"
 #include "socket.h"
+#include "spin.h"
 
 #define BUCKETS 65536      /* addresses share one if their hashes agree */
 #define RESERVED_TIMEOUT_S 1.0
@@ -45,17 +45,6 @@ bool guest_open(int64_t descriptors, int64_t limit)
     house.places = descriptors;
     house.limit = limit;
     return house.place != NULL;
-}
-
-static void hold(struct guest *g)
-{
-    while (atomic_flag_test_and_set_explicit(&g->held, memory_order_acquire))
-        sched_yield();
-}
-
-static void release(struct guest *g)
-{
-    atomic_flag_clear_explicit(&g->held, memory_order_release);
 }
 
 static unsigned bucket_of(const char *address)
@@ -88,7 +77,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
 
     if (g == NULL)
         return NULL;
-    hold(g);
+    spin_take(&g->held);
     socket_address_text(peer, g->address, sizeof g->address);
     g->fd = fd;
     g->lingers = g->nagles = false;
@@ -96,7 +85,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
     g->reserved = is_above_limits(g);
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
-    release(g);
+    spin_give(&g->held);
     while (top <= fd && !atomic_compare_exchange_weak(&house.top, &top,
                                                       fd + 1))
         continue;
@@ -107,10 +96,10 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
 
 void guest_leave(struct guest *g)
 {
-    hold(g);
+    spin_take(&g->held);
     atomic_store(&g->doing, GUEST_ABSENT);
     atomic_fetch_sub(&house.visitors[g->bucket], 1);
-    release(g);
+    spin_give(&g->held);
     atomic_fetch_sub(&house.count, 1);
     metrics_add(METRIC_CONNECTIONS, 0, -1);
 }
@@ -294,9 +283,9 @@ void guest_look(int64_t now_ns)
         if (!is_looked_at(atomic_load_explicit(&g->doing,
                                                memory_order_relaxed)))
             continue;
-        hold(g);
+        spin_take(&g->held);
         look_at(g, now_ns);
-        release(g);
+        spin_give(&g->held);
     }
 }
 
@@ -307,9 +296,9 @@ void guest_end_uploads(enum problem verdict)
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
 
-        hold(g);
+        spin_take(&g->held);
         if (atomic_load(&g->doing) == GUEST_UPLOADS)
             end(g, verdict);
-        release(g);
+        spin_give(&g->held);
     }
 }

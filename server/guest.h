@@ -35,7 +35,7 @@ struct guest {
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
     unsigned bucket;        /* of its address */
-    atomic_flag held;
+    atomic_bool held;
     atomic_int doing;
     atomic_int verdict;     /* enum problem: why the watch ended it */
     atomic_llong since_ns;
