@@ -106,12 +106,24 @@ static bool same(const char *name, const char *text, size_t length)
     return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
+/* By its first letter, the fields that begin with it: a bit for each. */
+static uint64_t beginning[128];
+
+__attribute__((constructor)) static void sort_by_letter(void)
+{
+    _Static_assert(FIELD_COUNT <= 64, "a bit for each field");
+    for (int id = 0; id < FIELD_COUNT; id++)
+        beginning[(unsigned char)fields[id].name[0]] |= UINT64_C(1) << id;
+}
+
 enum field_id field_find(enum field_group group, const char *name,
                          size_t length)
 {
-    for (int id = 0; id < FIELD_COUNT; id++) {
-        if (fields[id].group == group && fields[id].name[0] == name[0] &&
-            same(fields[id].name, name, length))
+    uint64_t left = length > 0 ? beginning[name[0] & 127] : 0;
+
+    for (; left != 0; left &= left - 1) {
+        int id = __builtin_ctzll(left);
+        if (fields[id].group == group && same(fields[id].name, name, length))
             return (enum field_id)id;
     }
     return FIELD_COUNT;

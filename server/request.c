@@ -32,11 +32,13 @@ int64_t request_now_ns(void)
 
 /* One rests for each of so many threads: small requests begin and end one
  * behind the other on theirs. */
-static struct request *_Atomic resting[8];
+static struct {
+    _Alignas(128) struct request *_Atomic request;
+} resting[8];
 
 static struct request *_Atomic *own_place(void)
 {
-    return &resting[turn() % (sizeof resting / sizeof *resting)];
+    return &resting[turn() % (sizeof resting / sizeof *resting)].request;
 }
 
 static struct request *take(void)
