@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """small - small requests beside a bare server, and health under load.
 
-For n = 2 ... 16 with d = 4, turn by turn in one run: attentiond, and a
-libmicrohttpd program that reads the same body and answers as many bytes
-(swallow.c), with as much memory for a connection. The ratio is the median over
+For n = 2 ... 16 with d = 4 and 1, 8, 32 connections, turn by turn in one run:
+attentiond, and a libmicrohttpd program that reads the same body and answers as
+many bytes (swallow.c), with as much memory for a connection. The ratio is the median over
 the turns: short ones, but many, for each time the connections fall otherwise on
 the bare server's threads, which makes a third of its pace; what each costs of
 the processor does not depend on that. Then an open loop at half of what was
@@ -78,15 +78,17 @@ def compare(options, report, service, floor, n):
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
-        turns = [turn(service, "/attention", file.name, options.connections)
-                 + turn(floor, path, file.name, options.connections)
-                 for _ in range(options.turns)]
-        ratio = statistics.median(a / b for a, _, b, _ in turns)
-        rate, us, bare, bare_us = map(statistics.median, zip(*turns))
-        report.line(f"n = {n}: requests a second of attentiond and bare "
-                    f"(of the processor {us:.0f} and {bare_us:.0f} us each)",
-                    f"{rate:.0f} / {bare:.0f} = {ratio:.2f}", "0.70",
-                    ratio >= 0.7)
+        for connections in map(int, options.connections.split(",")):
+            turns = [turn(service, "/attention", file.name, connections)
+                     + turn(floor, path, file.name, connections)
+                     for _ in range(options.turns)]
+            ratio = statistics.median(a / b for a, _, b, _ in turns)
+            rate, us, bare, bare_us = map(statistics.median, zip(*turns))
+            report.line(f"n = {n}, connections: {connections}; requests a "
+                        "second of attentiond and bare (of the processor "
+                        f"{us:.0f} and {bare_us:.0f} us each)",
+                        f"{rate:.0f} / {bare:.0f} = {ratio:.2f}", "0.70",
+                        ratio >= 0.7)
         p99, failed = open_loop(options.tools, service.url + "/attention",
                                 file.name, rate / 2, options.seconds)
         bare99, _ = open_loop(options.tools, floor.url + path, file.name,
@@ -177,9 +179,9 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--daemon", default="build/attentiond")
     p.add_argument("--tools", default="build/plain/tests/load")
-    p.add_argument("--connections", type=int, default=8)
+    p.add_argument("--connections", default="1,8,32")
     p.add_argument("--seconds", type=float, default=3)
-    p.add_argument("--turns", type=int, default=15)
+    p.add_argument("--turns", type=int, default=9)
     options = p.parse_args()
     command = [options.daemon, "--port", "0", "--log", "none"]
 
