@@ -59,7 +59,8 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "header-timeout", SECONDS, &config.header_timeout_s, "10", 0.1,
      3600, "SECONDS", "time for the headers of a request"},
     {NULL, "min-rate", BYTES, &config.min_rate_bytes, "1024", 0, GIB, "BYTES",
-     "least bytes a second of an upload or a reader; 0: any"},
+     "least bytes a second of an upload or a reader; 0: any within "
+     "--idle-timeout"},
     {NULL, "min-rate-after", SECONDS, &config.min_rate_after_s, "5", 0.1,
      3600, "SECONDS", "time over which min-rate is measured"},
     {"Shutdown", "drain-delay", SECONDS, &config.drain_delay_s, "0", 0, 3600,
