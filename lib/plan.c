@@ -318,8 +318,8 @@ static void plan_results(struct making *m)
 {
     const struct attn_plan *p = m->plan;
     struct plan_layout *l = m->layout;
-    if (returns(m, ATTN_OUT_A_MEAN) && p->H > 0) {
-        l->mean_elements = size_max(1000000 / p->H, 4096);
+    if (returns(m, ATTN_OUT_A_MEAN)) {
+        l->mean_elements = size_max(1000000 / size_max(p->H, 1), 4096);
         add_phase(m, PLAN_MEAN,
                   size_mul(p->B, size_ceil(size_mul(p->n_q, p->n_k),
                                            l->mean_elements)));

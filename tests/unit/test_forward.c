@@ -190,6 +190,16 @@ START_TEST(axes_of_size_0_are_legal)
 }
 END_TEST
 
+START_TEST(the_mean_over_no_heads_is_zero)
+{
+    reopen(ATTN_FLOAT32);
+    for (int name = ATTN_Q; name <= ATTN_V; name++)
+        trial_random(&t, (enum attn_in)name, SHAPE(2, 0, 3, 4), 1);
+    t.in.returns = ATTN_RETURN(ATTN_OUT_A_MEAN);
+    trial_run(&t);
+}
+END_TEST
+
 START_TEST(what_has_no_elements_needs_no_memory)
 {
     for (int i = 0; i < N_WITH_0; i++) {
@@ -230,6 +240,7 @@ int main(void)
         NaN_spoils_what_sees_it_over_ranges,
         every_level_of_the_CPU_meets_the_formula,
         axes_of_size_0_are_legal,
+        the_mean_over_no_heads_is_zero,
         what_has_no_elements_needs_no_memory,
         every_number_of_queries_meets_the_formula,
         NULL};
