@@ -155,11 +155,11 @@ static void turn_factor(const struct forward *f, struct block *blk, int64_t r,
 static void clear_hidden(const struct forward *f, struct block *blk,
                          struct tile t)
 {
-    int64_t end = t.key + t.columns;
+    int64_t begin = t.key, end = t.key + t.columns;
     for (int64_t r = 0; r < blk->rows; r++) {
         if (isfinite(real_get(blk->turned, r, f->size)))
             continue;
-        for (int64_t key = t.key; key < end; key += t.columns) {
+        for (int64_t key = begin; key < end; key += t.columns) {
             t.key = key;
             t.columns = size_min(f->layout->columns, end - key);
             visible_row(f, blk, r, &t, blk->map);

@@ -128,6 +128,27 @@ START_TEST(NaN_spoils_what_sees_it_over_ranges)
 }
 END_TEST
 
+/* Every row of the first key head's, and not the last tile alone hides. */
+static void all_spoilt(void)
+{
+    int64_t n_k = t.in.tensor[ATTN_K].dim[2];
+    trial_set(&t, ATTN_K, (n_k - 1) * 5, NAN);
+    trial_same(&t, ATTN_MASK, SHAPE(n_k), 1);
+    for (int64_t key = 0; key < n_k - 1; key += 100)
+        trial_set(&t, ATTN_MASK, key, 0);
+    trial_run(&t);
+    for (int64_t r = 0; r < 2 * t.plan.n_q; r++) {
+        ck_assert(isnan(trial_out(&t, ATTN_OUT_A, r * n_k + 1)));
+        ck_assert(trial_out(&t, ATTN_OUT_A, r * n_k) == 0);
+    }
+}
+
+START_TEST(hidden_weights_of_spoilt_rows_are_zero_over_ranges)
+{
+    with_each_kind_of_block(all_spoilt);
+}
+END_TEST
+
 /* ------------------------------------------------- levels of the CPU */
 
 static void options_at_once(enum attn_dtype dtype)
@@ -238,6 +259,7 @@ int main(void)
         a_row_hidden_in_all_ranges_is_zero,
         a_row_that_sees_only_the_first_ranges_is_not_empty,
         NaN_spoils_what_sees_it_over_ranges,
+        hidden_weights_of_spoilt_rows_are_zero_over_ranges,
         every_level_of_the_CPU_meets_the_formula,
         axes_of_size_0_are_legal,
         the_mean_over_no_heads_is_zero,
