@@ -412,13 +412,13 @@ enum attn_status check_sizes(struct check *c)
     for (int i = 0; i < ATTN_N_IN; i++)
         if (attn_tensor_elements(get(c, (enum attn_in)i)) < 0)
             return too_large(c, attn_in_name[i]);
-    int64_t queries = size_mul(size_mul(p->B, size_max(p->H, 1)),
-                               size_add(p->n_q, 1));
-    int64_t keys = size_mul(size_mul(p->B, size_max(p->G, 1)),
-                            size_add(p->n_k, 1));
+    int64_t B = size_max(p->B, 1), H = size_max(p->H, 1);
+    int64_t G = size_max(p->G, 1);
+    int64_t queries = size_mul(size_mul(B, H), size_add(p->n_q, 1));
+    int64_t keys = size_mul(size_mul(B, G), size_add(p->n_k, 1));
     int64_t width = size_max(size_max(p->d, p->d_c),
                              size_max(p->d_out,
-                                      size_mul(size_max(p->H, p->G),
+                                      size_mul(size_max(H, G),
                                                size_max(p->d_k, p->d_v))));
     bool from_x = has(c, ATTN_X);
     if (queries > most_rows || width > INT32_MAX)

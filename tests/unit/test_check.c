@@ -367,8 +367,19 @@ START_TEST(products_that_overflow_are_refused)
     SET(ATTN_V, 1, 4);
     expect(ATTN_OVERFLOW, "Q",
            "the size of Q is beyond what a machine can address");
+    SET(ATTN_Q, 0, 1, huge * huge, 4); /* of no items */
+    SET(ATTN_K, 0, 1, 1, 4);
+    SET(ATTN_V, 0, 1, 1, 4);
+    expect(ATTN_OVERFLOW, "Q",
+           "the size of Q is beyond what a machine can address");
+    SET(ATTN_Q, 0, 1, huge); /* of no heads */
+    SET(ATTN_K, 0, 1, huge);
+    SET(ATTN_V, 0, 1, 4);
+    expect(ATTN_OVERFLOW, "Q",
+           "the size of Q is beyond what a machine can address");
     SET(ATTN_Q, INT64_MAX, 0);
     SET(ATTN_K, 1, 0);
+    SET(ATTN_V, 1, 4);
     expect(ATTN_OVERFLOW, "Q",
            "the size of Q is beyond what a machine can address");
 }
