@@ -233,8 +233,6 @@ START_TEST(decoding_step_by_step_equals_one_causal_call)
 }
 END_TEST
 
-/* Two halves of the keys merge by their lse:
- * output = (e^l1 o1 + e^l2 o2) / (e^l1 + e^l2). */
 /* Few queries go line by line, and no line may write into another: of many
  * heads, or where the cache ends near the end of a range of keys. */
 static void check_lines(enum attn_dtype dtype, int64_t heads, int64_t n,
@@ -261,6 +259,8 @@ START_TEST(few_queries_behind_a_cache_of_any_length)
 }
 END_TEST
 
+/* Two halves of the keys merge by their lse:
+ * output = (e^l1 o1 + e^l2 o2) / (e^l1 + e^l2). */
 START_TEST(halves_of_the_keys_merge_by_lse)
 {
     double half[2][2 * 7 * 5], lse[2][2 * 7];
