@@ -61,9 +61,9 @@ static bool batched(const struct draw *d)
 
 static void draw_heads(struct draw *d)
 {
-    static const int64_t pairs[][2] = {{1, 1}, {2, 2}, {3, 1}, {4, 2},
-                                       {6, 3}, {5, 1}, {3, 3}};
-    const int64_t *pair = pairs[random_below(dice, 7)];
+    static const int64_t pairs[][2] = {{1, 1}, {2, 2}, {3, 1},  {4, 2},
+                                       {6, 3}, {5, 1}, {17, 17}, {40, 20}};
+    const int64_t *pair = pairs[random_below(dice, 8)];
     d->heads = d->layout != APART_2 &&
                ((d->layout != X_2 && d->layout != X_3) || chance(70));
     d->s.H = d->heads ? pair[0] : 1;
@@ -72,7 +72,7 @@ static void draw_heads(struct draw *d)
 
 static struct draw draw_sizes(void)
 {
-    static const int64_t queries[] = {1, 1, 2, 7, 23, 57, 65, 130, 267};
+    static const int64_t queries[] = {1, 2, 3, 4, 7, 23, 65, 130, 267};
     static const int64_t keys[] = {1, 7, 23, 57, 64, 130, 267, 514, 1030};
     static const int64_t widths[] = {1, 2, 5, 8, 9, 15, 57, 64, 257};
     static const int64_t ranges[] = {8192, 8193, 16384, 20001}; /* split */
