@@ -3,14 +3,14 @@
 
 For n = 2 ... 16 with d = 4 and 1, 8, 32 connections, turn by turn in one run:
 attentiond, and a libmicrohttpd program that reads the same body and answers as
-many bytes (swallow.c), with as much memory for a connection. The ratio is the median over
-the turns: short ones, but many, for each time the connections fall otherwise on
-the bare server's threads, which makes a third of its pace; what each costs of
-the processor does not depend on that. Then an open loop at half of what was
-reached; requests in two writes on a kept connection, where a cliff of 40 or
-200 ms would show, by Nagle's rule and without; /livez with every worker busy
-and the queue full; memory after a thousand mixed requests and five seconds of
-rest. Fails if an aim is missed.
+many bytes (swallow.c), with as much memory for a connection. The ratio is the
+median over the turns: short ones, but many, for each time the connections fall
+otherwise on the bare server's threads, which makes a third of its pace; what
+each costs of the processor does not depend on that. Then an open loop at half
+of what was reached with the most connections; requests in two writes on a kept
+connection, where a cliff of 40 or 200 ms would show, by Nagle's rule and
+without; /livez with every worker busy and the queue full; memory after a
+thousand mixed requests and five seconds of rest. Fails if an aim is missed.
 """
 import argparse
 import os
