@@ -89,6 +89,12 @@ $(O)/tests/%.o: private include := -iquote lib -iquote server \
 	-iquote tests/support
 $(O)/docs/%.o: private include := -Ilib
 
+# So gcc orders instructions before it gives out registers, of which AVX-512
+# has plenty: a fifth less time for what has two vectors in hand.
+$(filter %/number_avx512_read.o %/number_avx512_write.o,$(server_objects)): \
+	private include += $(if $(filter clang,$(compiler)),,-fschedule-insns \
+	-fsched-pressure)
+
 $(O)/%.o: %.c $(O)/settings
 	$(call say,CC,$<)
 	$(make_dir)

@@ -19,7 +19,8 @@ enum {
     FIRST = 16, /* places in a source: the 1st digit, after 16 others */
     POINT = 17,
     ZERO = 18,
-    BATCH = 16, /* twice eight: one computes while the other waits */
+    BATCH = 32, /* four times eight, in pairs: one computes while the other
+                   waits */
     FEW = 4,    /* numbers that are not worth a batch */
     BATCH_BYTES = BATCH * (NUMBER_F64_MAX + 3) + 64,
 };
@@ -38,7 +39,8 @@ struct layout {
     uint64_t row[BATCH];        /* of places */
     uint64_t length[BATCH];     /* before an exponent, without sign */
     uint64_t exponent[BATCH];   /* row of exponents */
-    unsigned negative, refused; /* a bit for each */
+    unsigned negative, refused, scaled; /* a bit for each; scaled: has an
+                                           exponent */
 };
 
 /* For each power of the first digit the places its text is taken from. */
@@ -188,10 +190,10 @@ AVX512_INLINE void normalise(__m512i *digits, __m512i *lead, int64_t least)
     }
 }
 
-AVX512_INLINE struct decimals shortest_f32(const float *values, __mmask8 mask)
+AVX512_INLINE struct decimals shortest_f32(const float *values)
 {
     __m512i bits = _mm512_cvtepu32_epi64(
-        _mm256_maskz_loadu_epi32(mask, values));
+        _mm256_loadu_si256((const void *)values));
     __m512i size = _mm512_and_si512(bits, lanes(0x7fffffff));
     __m512i fraction = _mm512_and_si512(bits, lanes(0x7fffff));
     __mmask8 zero = _mm512_testn_epi64_mask(size, size);
@@ -228,10 +230,10 @@ AVX512_INLINE struct decimals shortest_f32(const float *values, __mmask8 mask)
     };
 }
 
-AVX512_INLINE struct decimals shortest_f64(const double *values, __mmask8 mask)
+AVX512_INLINE struct decimals shortest_f64(const double *values)
 {
     const __m512i hidden = lanes((int64_t)1 << 52);
-    __m512i bits = _mm512_maskz_loadu_epi64(mask, values);
+    __m512i bits = _mm512_loadu_si512(values);
     __m512i size = _mm512_and_si512(bits, lanes(INT64_MAX));
     __m512i biased = _mm512_srli_epi64(size, 52);
     __mmask8 zero = _mm512_testn_epi64_mask(size, size);
@@ -268,12 +270,11 @@ AVX512_INLINE struct decimals shortest_f64(const double *values, __mmask8 mask)
     };
 }
 
-AVX512_INLINE struct decimals shortest(const void *values, size_t at, size_t k,
+AVX512_INLINE struct decimals shortest(const void *values, size_t at,
                                        bool is_f32)
 {
-    __mmask8 mask = (__mmask8)(k < 8 ? (1 << k) - 1 : 255);
-    return is_f32 ? shortest_f32((const float *)values + at, mask)
-                  : shortest_f64((const double *)values + at, mask);
+    return is_f32 ? shortest_f32((const float *)values + at)
+                  : shortest_f64((const double *)values + at);
 }
 
 /* How many digits there are up to the last that is not 0, at least one. */
@@ -306,6 +307,7 @@ AVX512_INLINE void lay_out(struct decimals d, struct layout *to, size_t at)
                         _mm512_sub_epi64(d.lead, lanes(POWER_MIN)));
     to->negative |= (unsigned)d.negative << at;
     to->refused |= (unsigned)d.refused << at;
+    to->scaled |= (unsigned)(uint8_t)~plain << at;
 
     /* Numbers side by side: high, low, then what comes to FIRST and behind. */
     __m512i high = _mm512_add_epi64(d.high, zeros);
@@ -325,7 +327,7 @@ AVX512_INLINE void lay_out(struct decimals d, struct layout *to, size_t at)
     }
 }
 
-/* Up to 32 bytes beyond the text are written too. */
+/* Without its exponent; up to 32 bytes beyond the text are written too. */
 AVX512_INLINE char *put(char *p, const struct layout *from, size_t i)
 {
     *p = '-';
@@ -334,8 +336,12 @@ AVX512_INLINE char *put(char *p, const struct layout *from, size_t i)
         _mm256_loadu_si256((const void *)places[from->row[i]]),
         _mm256_loadu_si256((const void *)from->source[i]));
     _mm256_storeu_si256((void *)p, text);
+    return p + from->length[i];
+}
+
+AVX512_INLINE char *put_exponent(char *p, const struct layout *from, size_t i)
+{
     const char *exponent = exponents[from->exponent[i]];
-    p += from->length[i];
     memcpy(p, exponent, 8);
     return p + exponent[7];
 }
@@ -347,41 +353,69 @@ AVX512_INLINE char *separate(char *p, bool row_ends)
     return p + (row_ends ? 3 : 1);
 }
 
-/* The first k of a batch, a comma behind each, or more where a row ends. */
-AVX512_INLINE char *write_batch(char *p, const void *values, size_t at,
-                                size_t k, uint64_t ends, bool is_f32)
+/* A batch with exponents, or with numbers that are refused. */
+AVX512_INLINE char *put_each(char *p, const void *values,
+                             const struct layout *from, size_t k,
+                             uint64_t ends, bool is_f32)
 {
-    struct layout to;
-    to.negative = to.refused = 0;
-    lay_out(shortest(values, at, k, is_f32), &to, 0);
-    if (k > 8)
-        lay_out(shortest(values, at + 8, k - 8, is_f32), &to, 8);
     for (size_t i = 0; i < k; i++) {
-        if (!(to.refused >> i & 1))
-            p = put(p, &to, i);
+        if (!(from->refused >> i & 1))
+            p = put_exponent(put(p, from, i), from, i);
         else if (is_f32)
-            p += number_write_f32(p, ((const float *)values)[at + i]);
+            p += number_write_f32(p, ((const float *)values)[i]);
         else
-            p += number_write_f64(p, ((const double *)values)[at + i]);
+            p += number_write_f64(p, ((const double *)values)[i]);
         p = separate(p, ends >> i & 1);
     }
     return p;
 }
 
-/* The last batch is written elsewhere, as put() needs more room. */
+/* The first k of a batch, a comma behind each, or more where a row ends. */
+AVX512_INLINE char *write_batch(char *p, const void *values, size_t k,
+                                uint64_t ends, bool is_f32)
+{
+    struct layout to;
+    to.negative = to.refused = to.scaled = 0;
+    for (size_t i = 0; i < k; i += 16) {
+        struct decimals one = shortest(values, i, is_f32);
+        struct decimals two = shortest(values, i + 8, is_f32);
+        lay_out(one, &to, i);
+        lay_out(two, &to, i + 8);
+    }
+    if ((to.refused | to.scaled) != 0)
+        return put_each(p, values, &to, k, ends, is_f32);
+    for (size_t i = 0; i < k; i++)
+        p = separate(put(p, &to, i), ends >> i & 1);
+    return p;
+}
+
+/* The last batch is read from and written to elsewhere, as eight are loaded at
+ * a time and put() needs more room. */
 AVX512_INLINE size_t write_all(char *out, const void *values,
                                struct number_rows r, bool is_f32, bool in_rows)
 {
+    union {
+        double f64[BATCH];
+        float f32[BATCH];
+    } rest = {{0}};
     char *p = out, last[BATCH_BYTES];
-    size_t i = 0;
-    for (; i + BATCH < r.n; i += BATCH)
-        p = write_batch(p, values, i, BATCH, in_rows ? row_ends(r, i) : 0,
-                        is_f32);
-    uint64_t ends = in_rows ? _bzhi_u64(row_ends(r, i), r.n - 1 - i) : 0;
-    size_t length = (size_t)(
-        write_batch(last, values, i, r.n - i, ends, is_f32) - 1 - last);
-    memcpy(p, last, length);
-    return (size_t)(p - out) + length;
+    const size_t size = is_f32 ? sizeof(float) : sizeof(double);
+    for (size_t i = 0; i < r.n; i += BATCH) {
+        size_t k = r.n - i < BATCH ? r.n - i : BATCH;
+        const void *from = (const char *)values + i * size;
+        bool is_last = i + k == r.n;
+        uint64_t ends = in_rows ? row_ends(r, i) : 0;
+        ends = _bzhi_u64(ends, (unsigned)(k - is_last));
+        if (is_last)
+            from = memcpy(&rest, from, k * size);
+        char *to = is_last ? last : p;
+        size_t length = (size_t)(
+            write_batch(to, from, k, ends, is_f32) - to) - is_last;
+        if (is_last)
+            memcpy(p, last, length);
+        p += length;
+    }
+    return (size_t)(p - out);
 }
 
 AVX512 size_t number_write_f32_avx512(char *out, const float *values, size_t n)
