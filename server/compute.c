@@ -12,6 +12,7 @@
 #include "config.h"
 #include "encode.h"
 #include "fields.h"
+#include "plans.h"
 #include "work.h"
 
 static size_t budget;   /* constant after start */
@@ -153,7 +154,7 @@ static void begin(struct request *r)
     struct attn_error error;
 
     buffer_free(&r->body);
-    if (attn_plan(&r->input, &r->plan, &error) != ATTN_OK) {
+    if (plans_of(&r->input, &r->plan, &error) != ATTN_OK) {
         field_fault(&r->fault, &error);
         return;
     }

@@ -64,12 +64,12 @@ static double remaining_us(const struct request *r)
 }
 
 /* By its plan, or because its text is odder than its length says. */
-static bool is_dear(const struct request *r)
+static bool is_dear(const struct request *r, int64_t task)
 {
     if (r->stage == STEP_DECODE)
         return (double)(request_now_ns() - r->mark_ns) * 1e-3
             > 4.0 * config.inline_us;
-    return r->stage == STEP_COMPUTE && r->phase == 0
+    return r->stage == STEP_COMPUTE && r->phase == 0 && task == 0
         && (remaining_us(r) > config.inline_us || encode_streams(r));
 }
 
@@ -79,7 +79,7 @@ bool work_inline(struct request *r, int64_t *tasks)
         const struct stage *stage = stage_of(r);
 
         for (int64_t task = 0; task < *tasks; task++) {
-            if (is_dear(r)) {
+            if (is_dear(r, task)) {
                 request_mark(r, r->stage);
                 return false;
             }
