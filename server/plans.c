@@ -19,24 +19,21 @@ static bool has_lists(const struct attn_input *in)
         || in->tensor[ATTN_OFFSET].rank > 0;
 }
 
-static struct attn_input shapes_of(const struct attn_input *in)
+static void drop_data(struct attn_input *in)
 {
-    struct attn_input shapes = *in;
-
     for (int i = 0; i < ATTN_N_IN; i++)
-        shapes.tensor[i].data = NULL;
-    return shapes;
+        in->tensor[i].data = NULL;
 }
 
 enum attn_status plans_of(const struct attn_input *in, struct attn_plan *plan,
                           struct attn_error *error)
 {
-    struct attn_input shapes;
+    struct attn_input shapes = *in;
     enum attn_status status;
 
     if (has_lists(in))
         return attn_plan(in, plan, error);
-    shapes = shapes_of(in);
+    drop_data(&shapes);
     if (last.known && memcmp(&shapes, &last.shapes, sizeof shapes) == 0) {
         *plan = last.plan;
         return ATTN_OK;
