@@ -159,6 +159,7 @@ static void begin(struct request *r)
         return;
     }
     r->planned = true;
+    encode_size(r);
     check_limits(r);
     if (r->fault.problem != PROBLEM_NONE)
         return;

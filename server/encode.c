@@ -21,19 +21,20 @@ double encode_estimate(const struct request *r)
     return sum;
 }
 
+void encode_size(struct request *r)
+{
+    r->room = r->form_reply->encode_room(r, &r->room_of_piece);
+}
+
 size_t encode_memory(const struct request *r)
 {
-    size_t largest, total = r->form_reply->encode_room(r, &largest);
-
-    return total <= ENCODE_WHOLE_BYTES ? block_bytes(total)
-                                       : ENCODE_WINDOW * block_bytes(largest);
+    return encode_streams(r) ? ENCODE_WINDOW * block_bytes(r->room_of_piece)
+                             : block_bytes(r->room);
 }
 
 bool encode_streams(const struct request *r)
 {
-    size_t largest;
-
-    return r->form_reply->encode_room(r, &largest) > ENCODE_WHOLE_BYTES;
+    return r->room > ENCODE_WHOLE_BYTES;
 }
 
 static void out_of_memory(struct request *r)

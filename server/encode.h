@@ -22,7 +22,10 @@
 int64_t encode_next(struct request *r);
 bool encode_task(struct request *r, int64_t task, int lane);
 
-/* The memory that the reply's text will take at most, from the plan alone. */
+/* Once the plan is there, and before what follows. */
+void encode_size(struct request *r);
+
+/* The memory that the reply's text will take at most. */
 size_t encode_memory(const struct request *r);
 
 /* May the reply have to be streamed? Only from the queue it can be. */

@@ -159,6 +159,8 @@ struct request {
     int n_warnings;
 
     /* encode */
+    size_t room, room_of_piece;     /* bytes of the text at most, by the plan;
+                                       of its largest piece */
     struct encoding *encoding;      /* private to the encoder in use */
     struct piece *pieces;           /* all of them, or the window's slots */
     int64_t n_pieces;
