@@ -9,8 +9,8 @@
 
 #include "number_level.h"
 
-/* Rows up to these share batches; longer ones fill them well enough. */
-enum { NARROW_TO_READ = 16, NARROW_TO_WRITE = 63 };
+/* Rows up to this are read together; longer ones faster one by one. */
+enum { NARROW_TO_READ = 16 };
 
 static const struct level {
     const char *name;
@@ -18,7 +18,7 @@ static const struct level {
     number_read_f64 *read_f64;
     number_write_f32s *write_f32;
     number_write_f64s *write_f64;
-    number_read_f32_rows *read_f32_rows; /* of narrow rows; NULL: one by one */
+    number_read_f32_rows *read_f32_rows; /* together; NULL: one by one */
     number_read_f64_rows *read_f64_rows;
     number_write_f32_rows *write_f32_rows;
     number_write_f64_rows *write_f64_rows;
@@ -82,9 +82,9 @@ size_t number_read_row_f64(const char *p, const char *end, double *out,
     return level->read_f64(p, end, out, max, next);
 }
 
-static bool several(struct number_rows rows, size_t width_max)
+static bool several(struct number_rows rows)
 {
-    return rows.width <= width_max && rows.n > rows.left;
+    return rows.n > rows.left;
 }
 
 static size_t rest_of_row(struct number_rows rows)
@@ -95,7 +95,8 @@ static size_t rest_of_row(struct number_rows rows)
 size_t number_read_rows_f32(const char *p, const char *end, float *out,
                             struct number_rows rows, const char **next)
 {
-    if (level->read_f32_rows != NULL && several(rows, NARROW_TO_READ))
+    if (level->read_f32_rows != NULL && several(rows) &&
+        rows.width <= NARROW_TO_READ)
         return level->read_f32_rows(p, end, out, rows, next);
     return level->read_f32(p, end, out, rest_of_row(rows), next);
 }
@@ -103,7 +104,8 @@ size_t number_read_rows_f32(const char *p, const char *end, float *out,
 size_t number_read_rows_f64(const char *p, const char *end, double *out,
                             struct number_rows rows, const char **next)
 {
-    if (level->read_f64_rows != NULL && several(rows, NARROW_TO_READ))
+    if (level->read_f64_rows != NULL && several(rows) &&
+        rows.width <= NARROW_TO_READ)
         return level->read_f64_rows(p, end, out, rows, next);
     return level->read_f64(p, end, out, rest_of_row(rows), next);
 }
@@ -137,7 +139,7 @@ static size_t write_row_by_row(char *out, const void *values,
 size_t number_write_rows_f32(char *out, const float *values,
                              struct number_rows rows)
 {
-    if (level->write_f32_rows != NULL && several(rows, NARROW_TO_WRITE))
+    if (level->write_f32_rows != NULL && several(rows))
         return level->write_f32_rows(out, values, rows);
     return write_row_by_row(out, values, rows, true);
 }
@@ -145,7 +147,7 @@ size_t number_write_rows_f32(char *out, const float *values,
 size_t number_write_rows_f64(char *out, const double *values,
                              struct number_rows rows)
 {
-    if (level->write_f64_rows != NULL && several(rows, NARROW_TO_WRITE))
+    if (level->write_f64_rows != NULL && several(rows))
         return level->write_f64_rows(out, values, rows);
     return write_row_by_row(out, values, rows, false);
 }

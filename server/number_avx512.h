@@ -23,15 +23,16 @@ AVX512_INLINE __m512i lanes(int64_t value)
     return _mm512_set1_epi64(value);
 }
 
-/* A bit for each of 64 numbers, from the nth on, that is the last of its row; a
- * row has 64 at most. */
+/* A bit for each of 64 numbers, from the nth on, that is the last of its row.
+ */
 AVX512_INLINE uint64_t row_ends(struct number_rows rows, size_t n)
 {
     uint64_t ends = 1;
     for (size_t by = rows.width; by < 64; by *= 2)
         ends |= ends << by;
     size_t column = (n + rows.width - rows.left) % rows.width;
-    return ends << (rows.width - 1 - column);
+    size_t first = rows.width - 1 - column;
+    return first < 64 ? ends << first : 0;
 }
 
 /* All 128 bits of the products. */

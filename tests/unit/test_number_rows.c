@@ -364,7 +364,7 @@ START_TEST(every_level_writes_a_matrix_as_its_numbers_one_by_one)
     for (int round = 0; round < 5000; round++) {
         float f32[256];
         double f64[256];
-        struct number_rows rows = random_rows(round % 2 ? 20 : 80);
+        struct number_rows rows = random_rows(round % 2 ? 20 : 200);
         for (size_t i = 0; i < rows.n; i++) {
             f32[i] = random_float();
             f64[i] = below(2) ? (double)random_float() / 3 : (double)f32[i];
@@ -383,7 +383,7 @@ START_TEST(the_longest_numbers_find_room)
         f32[i] = -1.2345678e-38f;
         f64[i] = -1.2345678901234567e-308;
     }
-    for (size_t width = 1; width < 70; width++)
+    for (size_t width = 1; width < 110; width++)
         for (size_t n = 0; n < 100; n++) {
             struct number_rows rows = {n, 1 + n % width, width};
             check_written(f32, NULL, rows);
