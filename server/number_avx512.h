@@ -23,8 +23,7 @@ AVX512_INLINE __m512i lanes(int64_t value)
     return _mm512_set1_epi64(value);
 }
 
-/* A bit for each of 64 numbers, from the nth on, that is the last of its row.
- */
+/* A bit for each of 64 numbers from the nth on that is the last of its row. */
 AVX512_INLINE uint64_t row_ends(struct number_rows rows, size_t n)
 {
     uint64_t ends = 1;
