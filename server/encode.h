@@ -22,7 +22,7 @@
 int64_t encode_next(struct request *r);
 bool encode_task(struct request *r, int64_t task, int lane);
 
-/* Once the plan is there, and before what follows. */
+/* Once the plan is there; the next two tell of it. */
 void encode_size(struct request *r);
 
 /* The memory that the reply's text will take at most. */

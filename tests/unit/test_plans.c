@@ -32,8 +32,8 @@ static void tensor(struct attn_input *in, enum attn_in name, void *data,
     memcpy(in->tensor[name].dim, dim, (size_t)rank * sizeof *dim);
 }
 
-/* Changes one thing, so that the plan is another or there is none; false: no
- * such change. */
+/* Changes a thing, so that the plan is another or there is none; false: no such
+ * change. */
 static bool change(struct attn_input *in, int what)
 {
     switch (what) {
