@@ -81,6 +81,7 @@ class Site:
         for old, new in edits:
             assert old in text, f"{recipe} holds no {old}"
             text = text.replace(old, new)
+        shutil.copy(os.path.join(RECIPES, "haproxy.lua"), self.folder)
         self.recipe = os.path.join(self.folder, "recipe")
         with open(self.recipe, "w", encoding="utf-8") as file:
             file.write(text)
