@@ -16,7 +16,7 @@ core.register_task(function()
             local hangs = now.status:find("^DOWN")
                 and now.check_status ~= "L7STS"
             down_ms[name] = hangs and (down_ms[name] or 0) + STEP_MS or 0
-            if down_ms[name] == WAIT_MS then
+            if down_ms[name] >= WAIT_MS then
                 server:shut_sess()
             end
         end
