@@ -62,6 +62,34 @@ START_TEST(decoding_in_Python_agrees_with_the_whole_sequence)
 }
 END_TEST
 
+/* What the README has between ```KIND and ```, all of one kind. */
+#define BLOCKS(kind) "awk '$0 == \"```\" {on = 0} on; $0 == \"```" kind \
+    "\" {on = 1}' README.md"
+
+START_TEST(the_readme_prints_in_Python_what_it_shows)
+{
+    char *shown = shell_said(BLOCKS("output"), 0);
+    char *said = shell_said(BLOCKS("python") " | sed "
+                            "\"s#http://127.0.0.1:8080#$URL#\" | python3 -", 0);
+    ck_assert_uint_gt(strlen(shown), 0);
+    ck_assert_str_eq(said, shown);
+    free(said);
+    free(shown);
+}
+END_TEST
+
+START_TEST(the_readme_shows_what_JavaScript_draws)
+{
+    char *drawn = shell_said("node docs/examples/weights.js $URL | "
+                             "sed '$d; s/^/    /; s/ *$//'", 0);
+    char *readme = daemon_said("README.md");
+    ck_assert_uint_gt(strlen(drawn), 0);
+    ck_assert_ptr_nonnull(strstr(readme, drawn));
+    free(readme);
+    free(drawn);
+}
+END_TEST
+
 START_TEST(JavaScript_draws_a_causal_triangle)
 {
     char *text = shell_said("node docs/examples/weights.js $URL", 0);
@@ -104,6 +132,8 @@ int main(void)
         the_client_in_C_prints_the_answer,
         the_client_in_C_fails_with_the_reason,
         decoding_in_Python_agrees_with_the_whole_sequence,
+        the_readme_prints_in_Python_what_it_shows,
+        the_readme_shows_what_JavaScript_draws,
         JavaScript_draws_a_causal_triangle,
         the_shell_times_growing_sequences,
         the_clients_say_what_is_wrong_without_a_service, NULL};
