@@ -106,8 +106,10 @@ def replicas(model, path, busy):
         print(f"n = {part['n']:6}  d = {part['d']}  heads = {part['heads']:3} "
               f" {seconds * 1e3:9.2f} ms x {part['per_second']:g}/s "
               f"= {load:.2f} replicas")
-    print(f"{total:.2f} replicas' worth of work; at {busy:.0%} busy: "
-          f"{math.ceil(total / busy)} replicas, and one more to lose one")
+    needed = math.ceil(total / busy)
+    print(f"Together {total:.2f} replicas that are always busy. At {busy:.0%} "
+          f"busy that is {total / busy:.2f}: {needed}, and one more so that "
+          f"one may fail: {needed + 1}")
 
 
 def main():

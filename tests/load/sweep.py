@@ -179,23 +179,27 @@ def lines(rows, column):
 
 
 def square(rows):
-    """The n^2 law through the last point."""
+    """What falls as 1/n^2, through the last point."""
     last = rows[-1]
     return [(r["n"], last["requests_per_second"] * (last["n"] / r["n"]) ** 2)
             for r in rows[-4:]]
 
 
+def count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def draw(options, rows):
-    shape = (f"d = {options.d}, {options.heads} head(s), "
+    shape = (f"d = {options.d}, {count(options.heads, 'head')}, "
              f"{'with' if options.with_a else 'without'} A, "
-             f"{options.connections} connection(s)")
-    throughput = {"attentiond": lines(rows, "requests_per_second"),
+             f"{count(options.connections, 'connection')}")
+    throughput = {"requests a second": lines(rows, "requests_per_second"),
                   "tokens a second": lines(rows, "tokens_per_second"),
-                  "~swallow and answer": lines(
+                  "~same bytes, no computing": lines(
                       rows, "floor_requests_per_second"),
-                  "~n^2 law": square(rows)}
+                  "~falls as 1/n^2": square(rows)}
     pictures = {
-        "sweep": ("requests a second", throughput),
+        "sweep": ("a second", throughput),
         "latency": ("ms", {"open loop p50": lines(rows, "open_p50_ms"),
                            "p99 of the open loop": lines(
                                rows, "open_p99_ms")}),
