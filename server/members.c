@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "members_small.h"
+#include "syntax_explain.h"
 
 /* After a fault: is there reason to go on? */
 bool members_go_on(const struct members *c)
@@ -352,21 +353,6 @@ static void check_presence(struct members *c)
         field_fault(c->fault, &error);
 }
 
-static void not_json(struct members *c)
-{
-    const struct syntax_check *t = &c->slice.check;
-    int64_t column = syntax_check_column(t);
-
-    fault_set(c->fault, PROBLEM_NOT_JSON, NULL,
-              "The body is not JSON: %s, at line %lld, column %lld.",
-              t->deep            ? "brackets nest too deeply"
-              : t->bad == t->end ? "the text ends too early"
-                                 : "this byte cannot be here",
-              (long long)t->line, (long long)column);
-    c->fault->line = t->line;
-    c->fault->column = column;
-}
-
 enum walk members_check(struct members *c)
 {
     struct syntax_check *t = &c->slice.check;
@@ -381,7 +367,7 @@ enum walk members_check(struct members *c)
     *c->fault = (struct fault){0};
     c->place = MEMBERS_START;
     if (walk == WALK_REFUSED)
-        not_json(c);
+        syntax_explain(t, c->fault);
     else
         c->end = t->out;
     return walk;

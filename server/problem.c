@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "quote.h"
+
 #define ROW(problem, code, status, title, blame) \
     [problem] = {problem, code, status, title, BLAME_##blame}
 
@@ -128,34 +130,6 @@ static void print(struct print *p, const char *format, ...)
         p->length += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Length of the UTF-8 sequence at s, or 0 if it is none that may stand. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char first, last, low, high;
-        size_t length;
-    } rows[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    if (s[0] < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (s[0] < rows[i].first || s[0] > rows[i].last)
-            continue;
-        if (s[1] < rows[i].low || s[1] > rows[i].high)
-            return 0;
-        for (size_t k = 2; k < rows[i].length; k++) {
-            if ((s[k] & 0xc0) != 0x80)
-                return 0;
-        }
-        return rows[i].length;
-    }
-    return 0;
-}
-
 /* One character as it stands in a JSON string; returns bytes written, and
  * the bytes taken in *taken. out has room for 8. */
 static size_t escape_one(char *out, const char *text, size_t *taken)
@@ -163,7 +137,7 @@ static size_t escape_one(char *out, const char *text, size_t *taken)
     static const char short_of[32] = {
         ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
     unsigned char c = (unsigned char)*text;
-    size_t n = utf8_length((const unsigned char *)text);
+    size_t n = quote_utf8(text, text + strnlen(text, 4));
 
     *taken = n ? n : 1;
     if (n == 0)

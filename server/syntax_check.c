@@ -18,7 +18,7 @@ enum state {
 void syntax_check_begin(struct syntax_check *c, char *text, char *end)
 {
     memset(c, 0, sizeof *c);
-    c->p = c->out = text;
+    c->text = c->p = c->out = text;
     c->end = end;
     c->line = 1;
     c->line_start = text;
@@ -28,6 +28,32 @@ void syntax_check_begin(struct syntax_check *c, char *text, char *end)
 int64_t syntax_check_column(const struct syntax_check *c)
 {
     return c->bad - c->line_start + 1;
+}
+
+enum syntax_expected syntax_check_expected(const struct syntax_check *c)
+{
+    static const unsigned char row[] = {
+        [VALUE] = SYNTAX_VALUE, [FIRST_VALUE] = SYNTAX_VALUE,
+        [NAME] = SYNTAX_NAME, [FIRST_NAME] = SYNTAX_NAME,
+        [COLON] = SYNTAX_COLON, [BEHIND] = SYNTAX_COMMA,
+        [STRING] = SYNTAX_CHARACTER, [ESCAPE] = SYNTAX_ESCAPE,
+        [HEX] = SYNTAX_ESCAPE, [UTF_8] = SYNTAX_UTF_8,
+        [WORD] = SYNTAX_WORD,
+    };
+    if (c->state >= MINUS)
+        return SYNTAX_DIGIT;
+    if (c->state == BEHIND && c->runs == 0)
+        return SYNTAX_END;
+    return (enum syntax_expected)row[c->state];
+}
+
+int64_t syntax_check_open(const struct syntax_check *c, char *kind)
+{
+    int64_t open = 0;
+    for (int i = 0; i < c->runs; i++)
+        open += c->run[i];
+    *kind = c->kind;
+    return open;
 }
 
 static void take(struct syntax_check *c)
@@ -359,8 +385,8 @@ enum walk syntax_check(struct syntax_check *c)
 {
     const char *stop = syntax_within(c->p, c->end, SYNTAX_SLICE_BYTES);
 
-    while (c->p < stop && !c->bad)
-        one_byte(c);
+    for (; c->p < stop && !c->bad; one_byte(c))
+        c->recent[(c->p - c->text) % SYNTAX_RECENT_BYTES] = *c->p;
     if (c->bad)
         return WALK_REFUSED;
     if (c->p < c->end)

@@ -20,6 +20,19 @@ enum { SYNTAX_NEST_MAX = 64 };
  * others are 0). */
 enum { SYNTAX_STRING_BYTES = 80 << 10, SYNTAX_DIGITS = 1600 };
 
+/* So many bytes in front of the one at fault are kept as they were. */
+enum { SYNTAX_RECENT_BYTES = 64 };
+
+/* What could have stood where a text went wrong. */
+enum syntax_expected {
+    SYNTAX_VALUE, SYNTAX_NAME, SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_DIGIT,
+    SYNTAX_WORD,        /* the next letter of true, false or null */
+    SYNTAX_CHARACTER,   /* of a string */
+    SYNTAX_UTF_8,       /* the rest of a character of a string */
+    SYNTAX_ESCAPE,      /* the rest of an escape in a string */
+    SYNTAX_END          /* of the text */
+};
+
 /* A number on its way from p to out. */
 struct syntax_number {
     int64_t kept;           /* digits written; zeros in front do not count */
@@ -33,6 +46,7 @@ struct syntax_number {
 };
 
 struct syntax_check {
+    const char *text;
     char *p, *end;          /* the next byte to be read; where they end */
     char *out;              /* where the next byte is written */
     int64_t line;           /* from 1 */
@@ -40,6 +54,8 @@ struct syntax_check {
     const char *bad;        /* the first byte that cannot be there, or NULL;
                                end where the text stops too early */
     bool deep;              /* bad: brackets nested beyond what is followed */
+    char recent[SYNTAX_RECENT_BYTES]; /* the byte at text + i is at i modulo
+                                         that; the last ones in front of bad */
     /* private */
     int state;              /* enum state */
     int behind;             /* that which follows the token in hand */
@@ -62,6 +78,12 @@ enum walk syntax_check(struct syntax_check *c);
 
 /* The column of bad, from 1, in bytes. */
 int64_t syntax_check_column(const struct syntax_check *c);
+
+/* What could have stood at bad. */
+enum syntax_expected syntax_check_expected(const struct syntax_check *c);
+
+/* How many brackets are open there, and of which kind the innermost is. */
+int64_t syntax_check_open(const struct syntax_check *c, char *kind);
 
 /* Private, syntax_number.c: the digits of whole numbers and fractions, of
  * exponents, and the end. */
