@@ -13,16 +13,22 @@ static const char *const dtypes[] = {"float32", "float64", NULL};
 static const char *const layouts[] = {"in_out", "out_in", NULL};
 static const char *const scores[] = {"dot", "additive", NULL};
 
-#define TENSOR(id, name, type, group, help) \
+#define TENSOR(id, name, type, group, help, expected) \
     [id] = {name, group, type, FIELD_CALL, -INFINITY, INFINITY, false, NULL, \
-            help}
-#define REALS(id, name, help) TENSOR(id, name, FIELD_REALS, FIELD_CALL, help)
+            help, expected}
+#define REALS(id, name, help) \
+    TENSOR(id, name, FIELD_REALS, FIELD_CALL, help, NULL)
+#define VECTOR(id, name, help, expected) \
+    TENSOR(id, name, FIELD_REALS, FIELD_CALL, help, expected)
 #define WHOLE(id, name, group, type, min, help) \
     [id] = {name, group, type, FIELD_CALL, min, FIELD_INTEGER_MAX, false, \
-            NULL, help}
-#define OTHER(id, name, group, type, members, words, help) \
+            NULL, help, NULL}
+#define OTHER(id, name, group, type, members, words, help, expected) \
     [id] = {name, group, type, members, -INFINITY, INFINITY, false, words, \
-            help}
+            help, expected}
+
+#define LIST "a list of numbers"
+#define LIST_A_HEAD "a list of numbers, one for each query head"
 
 const struct field fields[FIELD_COUNT] = {
     REALS(ATTN_Q, "Q", "queries"),
@@ -34,71 +40,75 @@ const struct field fields[FIELD_COUNT] = {
     REALS(ATTN_W_K, "W_K", "weights of K"),
     REALS(ATTN_W_V, "W_V", "weights of V"),
     REALS(ATTN_W_O, "W_O", "weights of the output projection"),
-    REALS(ATTN_B_Q, "b_Q", "added to each row of X W_Q"),
-    REALS(ATTN_B_K, "b_K", "added to each row of K"),
-    REALS(ATTN_B_V, "b_V", "added to each row of V"),
-    REALS(ATTN_B_O, "b_O", "added to each row of the output, with W_O"),
+    VECTOR(ATTN_B_Q, "b_Q", "added to each row of X W_Q", LIST),
+    VECTOR(ATTN_B_K, "b_K", "added to each row of K", LIST),
+    VECTOR(ATTN_B_V, "b_V", "added to each row of V", LIST),
+    VECTOR(ATTN_B_O, "b_O", "added to each row of the output, with W_O", LIST),
     TENSOR(ATTN_MASK, "mask", FIELD_BOOLEANS, FIELD_CALL,
-           "true: this query may attend to this key"),
+           "true: this query may attend to this key", NULL),
     REALS(ATTN_BIAS, "bias", "added to the scores; -Infinity hides"),
-    REALS(ATTN_ALIBI, "alibi", "one slope m a head: adds -m |p - j|"),
-    REALS(ATTN_SINKS, "sinks", "one logit a head, in the denominator only"),
+    VECTOR(ATTN_ALIBI, "alibi", "one slope m a head: adds -m |p - j|",
+           LIST_A_HEAD),
+    VECTOR(ATTN_SINKS, "sinks", "one logit a head, in the denominator only",
+           LIST_A_HEAD),
     REALS(ATTN_PAST_K, "past_K", "cached keys, before the new ones"),
     REALS(ATTN_PAST_V, "past_V", "cached values"),
     TENSOR(ATTN_KEY_LENGTHS, "key_lengths", FIELD_INTEGERS, FIELD_CALL,
-           "for each batch item, how many keys count"),
+           "for each batch item, how many keys count",
+           "a list of integers, one for each batch item"),
     TENSOR(ATTN_OFFSET, "offset", FIELD_OFFSETS, FIELD_CALL,
-           "position of query 0 among the keys, or \"end\""),
+           "position of query 0 among the keys, or \"end\"",
+           "an integer, a list of integers or \"end\" (the queries are the "
+           "last positions)"),
     TENSOR(ATTN_W_A, "W_a", FIELD_REALS, FIELD_SCORE,
-           "of S = v_a . tanh(Q W_a + K U_a)"),
-    TENSOR(ATTN_U_A, "U_a", FIELD_REALS, FIELD_SCORE, "the same for keys"),
-    TENSOR(ATTN_V_A, "v_a", FIELD_REALS, FIELD_SCORE, "the same, a vector"),
+           "of S = v_a . tanh(Q W_a + K U_a)", NULL),
+    TENSOR(ATTN_U_A, "U_a", FIELD_REALS, FIELD_SCORE, "the same for keys",
+           NULL),
+    TENSOR(ATTN_V_A, "v_a", FIELD_REALS, FIELD_SCORE, "the same, a vector",
+           LIST),
 
     WHOLE(FIELD_NUM_HEADS, "num_heads", FIELD_CALL, FIELD_INTEGER, 1,
           "H; with Q, K, V it says that heads are packed"),
     WHOLE(FIELD_NUM_KV_HEADS, "num_kv_heads", FIELD_CALL, FIELD_INTEGER, 1,
           "G, a divisor of H; H by default"),
     OTHER(FIELD_WEIGHT_LAYOUT, "weight_layout", FIELD_CALL, FIELD_WORD,
-          FIELD_CALL, layouts, "out_in: weights are stored transposed"),
+          FIELD_CALL, layouts, "out_in: weights are stored transposed",
+          "`in_out` or `out_in` (PyTorch's Linear)"),
     OTHER(FIELD_SCALE, "scale", FIELD_CALL, FIELD_NUMBER, FIELD_CALL, NULL,
-          "factor of S; 1/sqrt(d_k) by default"),
+          "factor of S; 1/sqrt(d_k) by default", NULL),
     OTHER(FIELD_CAUSAL, "causal", FIELD_CALL, FIELD_BOOLEAN, FIELD_CALL, NULL,
-          "key j is visible to the query at p if j <= p"),
+          "key j is visible to the query at p if j <= p", NULL),
     OTHER(FIELD_WINDOW_OBJECT, "window", FIELD_CALL, FIELD_OBJECT,
-          FIELD_WINDOW, NULL, "keys visible to the left and to the right"),
+          FIELD_WINDOW, NULL, "keys visible to the left and to the right",
+          "an object such as {\"left\": 2, \"right\": 0}"),
     [FIELD_SOFTCAP] = {"softcap", FIELD_CALL, FIELD_NUMBER, FIELD_CALL, 0,
                        INFINITY, true, NULL,
-                       "scores become softcap * tanh(score / softcap)"},
+                       "scores become softcap * tanh(score / softcap)", NULL},
     OTHER(FIELD_ROPE_OBJECT, "rope", FIELD_CALL, FIELD_OBJECT, FIELD_ROPE,
-          NULL, "rotary positions for Q and new K"),
+          NULL, "rotary positions for Q and new K",
+          "an object such as {} or {\"base\": 10000}"),
     OTHER(FIELD_SCORE_OBJECT, "score", FIELD_CALL, FIELD_OBJECT, FIELD_SCORE,
-          NULL, "where S comes from: dot product or additive"),
+          NULL, "where S comes from: dot product or additive",
+          "an object, {\"type\": \"dot\"} or {\"type\": \"additive\", "
+          "\"W_a\": ..., \"U_a\": ..., \"v_a\": ...}"),
     OTHER(FIELD_DTYPE, "dtype", FIELD_CALL, FIELD_WORD, FIELD_CALL, dtypes,
-          "in what the arithmetic is done; float32 by default"),
+          "in what the arithmetic is done; float32 by default",
+          "`float32` or `float64`"),
     OTHER(FIELD_RETURN, "return", FIELD_CALL, FIELD_NAMES, FIELD_CALL, NULL,
-          "what the reply holds; output and A by default"),
+          "what the reply holds; output and A by default",
+          "a list of names such as [\"output\", \"A\"]"),
     WHOLE(FIELD_WINDOW_LEFT, "left", FIELD_WINDOW, FIELD_SIDE, 0,
           "keys before p that are visible; null: all"),
     WHOLE(FIELD_WINDOW_RIGHT, "right", FIELD_WINDOW, FIELD_SIDE, 0,
           "keys after p that are visible; null: all"),
     [FIELD_ROPE_BASE] = {"base", FIELD_ROPE, FIELD_NUMBER, FIELD_CALL, 0,
-                         INFINITY, true, NULL, "10000 by default"},
+                         INFINITY, true, NULL, "10000 by default", NULL},
     WHOLE(FIELD_ROPE_DIM, "dim", FIELD_ROPE, FIELD_INTEGER, 2,
           "columns that turn, an even number; d_k by default"),
     OTHER(FIELD_ROPE_INTERLEAVED, "interleaved", FIELD_ROPE, FIELD_BOOLEAN,
-          FIELD_CALL, NULL, "pairs are columns (2t, 2t+1)"),
+          FIELD_CALL, NULL, "pairs are columns (2t, 2t+1)", NULL),
     OTHER(FIELD_SCORE_TYPE, "type", FIELD_SCORE, FIELD_WORD, FIELD_CALL,
-          scores, "dot by default"),
-};
-
-/* What the same thing is called elsewhere, where the letters are too far
- * apart to guess. */
-static const char *const elsewhere[][2] = {
-    {"query", "Q"}, {"queries", "Q"}, {"key", "K"}, {"keys", "K"},
-    {"value", "V"}, {"values", "V"}, {"n_head", "num_heads"},
-    {"temperature", "scale"}, {"memory", "context"},
-    {"kv_num_heads", "num_kv_heads"}, {"seqlens_k", "key_lengths"},
-    {"outputs", "return"},
+          scores, "dot by default", "`dot` or `additive`"),
 };
 
 static bool same(const char *name, const char *text, size_t length)
@@ -129,26 +139,31 @@ enum field_id field_find(enum field_group group, const char *name,
     return FIELD_COUNT;
 }
 
-const char *field_nearest(enum field_group group, const char *name,
-                          size_t length)
+const char *field_nearest(const char *name, size_t length)
 {
     const char *names[FIELD_COUNT];
     size_t n = 0;
 
     for (int id = 0; id < FIELD_COUNT; id++) {
-        if (fields[id].group == group)
+        if (fields[id].group == FIELD_CALL)
             names[n++] = fields[id].name;
-    }
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
-        if (group == FIELD_CALL && same(elsewhere[i][0], name, length))
-            return elsewhere[i][1];
     }
     return problem_nearest(name, length, names, n);
 }
 
-const char *field_nearest_out(const char *name, size_t length)
+const char *field_expected(enum field_id id)
 {
-    return problem_nearest(name, length, attn_out_name, ATTN_N_OUT);
+    static const char *const of_type[] = {
+        [FIELD_REALS] = "nested lists of numbers",
+        [FIELD_BOOLEANS] = "nested lists of true and false",
+        [FIELD_INTEGERS] = "a list of integers",
+        [FIELD_NUMBER] = "a number",
+        [FIELD_INTEGER] = "an integer",
+        [FIELD_SIDE] = "an integer or null",
+        [FIELD_BOOLEAN] = "true or false",
+    };
+    return fields[id].expected ? fields[id].expected
+                               : of_type[fields[id].type];
 }
 
 enum attn_out field_find_out(const char *name, size_t length)

@@ -64,6 +64,7 @@ struct field {
     bool above;
     const char *const *words;   /* of FIELD_WORD, NULL at the end */
     const char *help;
+    const char *expected;       /* if more can be told than the type */
 };
 
 extern const struct field fields[FIELD_COUNT];
@@ -72,10 +73,11 @@ extern const struct field fields[FIELD_COUNT];
 enum field_id field_find(enum field_group group, const char *name,
                          size_t length);
 
-/* The name that was probably meant, or NULL. */
-const char *field_nearest(enum field_group group, const char *name,
-                          size_t length);
-const char *field_nearest_out(const char *name, size_t length);
+/* The member of the call whose name is spelt nearly so, or NULL. */
+const char *field_nearest(const char *name, size_t length);
+
+/* What the member looks like: "an integer or null". */
+const char *field_expected(enum field_id id);
 
 /* The output of that name, or ATTN_N_OUT. */
 enum attn_out field_find_out(const char *name, size_t length);

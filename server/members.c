@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "members_small.h"
+#include "quote.h"
 #include "syntax_explain.h"
 
 /* After a fault: is there reason to go on? */
@@ -19,19 +21,6 @@ bool members_go_on(const struct members *c)
     enum problem problem = c->fault->problem;
     return problem == PROBLEM_NONE ||
            (c->exact && problem_row(problem)->status == 422);
-}
-
-/* p at a value that is not of the type wanted. */
-static enum walk wrong_type(struct members *c, const char *pointer,
-                            const char *expected)
-{
-    const char *kind = syntax_kind(c->walk.p, c->walk.end);
-
-    fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-              "%s%s%s is %s, expected %s.", *pointer ? "\"" : "The body",
-              pointer, *pointer ? "\"" : "", kind ? kind : "no value",
-              expected);
-    return WALK_REFUSED;
 }
 
 /* Names and what is around them are looked for in so many bytes. */
@@ -50,6 +39,12 @@ static char next_byte(struct members *c)
 }
 
 /* --------------------------------------------------------------- values */
+
+static enum walk wrong_type(struct members *c)
+{
+    members_wrong_type(c, c->id, c->walk.p, c->walk.end);
+    return WALK_REFUSED;
+}
 
 static enum walk begin_tensor(struct members *c)
 {
@@ -113,7 +108,7 @@ static enum walk enter_object(struct members *c)
 static enum walk begin_value(struct members *c)
 {
     enum field_type type = fields[c->id].type;
-    char pointer[FAULT_POINTER_MAX], first = next_byte(c);
+    char first = next_byte(c);
     bool tensor = c->id < (enum field_id)ATTN_N_IN;
 
     if (tensor && first == '[')
@@ -121,8 +116,7 @@ static enum walk begin_value(struct members *c)
     if (type == FIELD_OBJECT && first == '{')
         return enter_object(c);
     if (type == FIELD_OBJECT || (tensor && type != FIELD_OFFSETS))
-        return wrong_type(c, field_pointer(c->id, pointer),
-                          members_expected(type));
+        return wrong_type(c);
     c->value = c->walk.p;
     c->place = MEMBERS_VALUE;
     return WALK_MORE;
@@ -153,12 +147,11 @@ static const char *prefix_of(const struct members *c,
 static enum walk unknown_member(struct members *c, const char *name, size_t n)
 {
     char pointer[FAULT_POINTER_MAX];
-    int shown = n < 64 ? (int)n : 64;
+    char shown[QUOTE_NAME_MAX], advice[FOREIGN_ADVICE_MAX];
     size_t at = strlen(prefix_of(c, pointer));
-    const char *nearest = field_nearest(c->group, name, n);
 
     pointer[at++] = '/';
-    for (int i = 0; i < shown && at + 3 < sizeof pointer; i++) {
+    for (size_t i = 0; i < n && i < 64 && at + 3 < sizeof pointer; i++) {
         bool tilde = name[i] == '~', slash = name[i] == '/';
         pointer[at++] = tilde || slash ? '~' : name[i];
         if (tilde || slash)
@@ -166,9 +159,8 @@ static enum walk unknown_member(struct members *c, const char *name, size_t n)
     }
     pointer[at] = '\0';
     fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
-              "\"%.*s\" is unknown%s%s%s", shown, name,
-              nearest ? ": did you mean `" : ".", nearest ? nearest : "",
-              nearest ? "`?" : "");
+              "\"%s\" is unknown%s", quote_name(shown, name, n),
+              foreign_member(c->group, name, n, advice));
     return WALK_REFUSED;
 }
 
@@ -276,6 +268,18 @@ static enum walk behind(struct members *c)
     return WALK_MORE;
 }
 
+static enum walk no_object(struct members *c)
+{
+    const char *kind = syntax_kind(c->walk.p, c->walk.end);
+    bool string = c->walk.p < c->walk.end && *c->walk.p == '"';
+
+    fault_set(c->fault, PROBLEM_WRONG_TYPE, "", "The body is %s, expected an "
+              "object, {\"Q\": ..., \"K\": ..., \"V\": ...}%s.",
+              kind ? kind : "no value",
+              string ? "; it may have been made JSON twice" : "");
+    return WALK_REFUSED;
+}
+
 static enum walk start(struct members *c)
 {
     attn_input_init(c->in);
@@ -286,7 +290,7 @@ static enum walk start(struct members *c)
     c->group = FIELD_CALL;
     c->walk = (struct syntax){.p = c->text, .end = c->end};
     if (next_byte(c) != '{')
-        return wrong_type(c, "", "an object");
+        return no_object(c);
     c->walk.p++;
     c->place = MEMBERS_FIRST_NAME;
     return WALK_MORE;

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "number.h"
+#include "quote.h"
 
 /* No small value needs more text; jansson's trees are not in the budget. */
 enum { SMALL_MAX = 64 << 10 };
@@ -62,16 +64,6 @@ static void put_number(struct members *c, enum field_id id, double value,
         field_store(id, c->in, value);
 }
 
-static void unknown_word(struct members *c, const char *pointer,
-                         const char *word, const char *nearest)
-{
-    bool sure = nearest != NULL;
-    fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
-              "\"%s\" is \"%.64s\", which is unknown%s%s%s", pointer, word,
-              sure ? ": did you mean `" : ".", sure ? nearest : "",
-              sure ? "`?" : "");
-}
-
 static void put_word(struct members *c, enum field_id id,
                      const json_t *value, const char *pointer)
 {
@@ -90,23 +82,29 @@ static void put_word(struct members *c, enum field_id id,
         c->additive = c->additive || (id == FIELD_SCORE_TYPE && n == 1);
         return;
     }
-    const char *nearest = problem_nearest(word, length, words, (size_t)n);
-    unknown_word(c, pointer, word, nearest ? nearest : words[0]);
+    char shown[QUOTE_NAME_MAX];
+    fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
+              "\"%s\" is \"%s\", expected %s.", pointer,
+              quote_name(shown, word, length), field_expected(id));
 }
 
 static void refuse_name(struct members *c, const json_t *item, size_t i)
 {
     const char *name = json_string_value(item);
     size_t length = json_string_length(item);
-    char pointer[FAULT_POINTER_MAX];
+    char pointer[FAULT_POINTER_MAX], shown[QUOTE_NAME_MAX];
+    char advice[FOREIGN_ADVICE_MAX];
 
     snprintf(pointer, sizeof pointer, "/return/%zu", i);
     if (!name)
         fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is no string, expected a name such as \"output\".",
-                  pointer);
+                  "\"%s\" is not a string, expected a name such as "
+                  "\"output\".", pointer);
     else if (field_find_out(name, length) == ATTN_N_OUT)
-        unknown_word(c, pointer, name, field_nearest_out(name, length));
+        fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
+                  "\"%s\" is \"%s\", which is unknown%s", pointer,
+                  quote_name(shown, name, length),
+                  foreign_output(name, length, advice));
     else
         fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
                   "\"%s\" names \"%s\" a second time.", pointer, name);
@@ -136,21 +134,20 @@ static void put_names(struct members *c, const json_t *list,
         put_name(c, json_array_get(list, i), i);
 }
 
-const char *members_expected(enum field_type type)
+/* Who sends null for what he does not have is told so; Q, K and V are not
+ * left out. */
+void members_wrong_type(struct members *c, enum field_id id, const char *text,
+                        const char *end)
 {
-    switch (type) {
-    case FIELD_REALS: return "nested lists of numbers";
-    case FIELD_BOOLEANS: return "nested lists of true and false";
-    case FIELD_INTEGERS: return "a list of integers";
-    case FIELD_OFFSETS: return "an integer, a list of integers or \"end\"";
-    case FIELD_NUMBER: return "a number";
-    case FIELD_INTEGER: return "an integer";
-    case FIELD_SIDE: return "an integer or null";
-    case FIELD_BOOLEAN: return "true or false";
-    case FIELD_WORD: return "a string";
-    case FIELD_NAMES: return "a list of names";
-    default: return "an object";
-    }
+    const char *kind = syntax_kind(text, end);
+    char pointer[FAULT_POINTER_MAX];
+    bool null = text < end && *text == 'n' && id > (enum field_id)ATTN_V;
+
+    field_pointer(id, pointer);
+    fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
+              "\"%s\" is %s, expected %s%s.", pointer,
+              kind ? kind : "no value", field_expected(id),
+              null ? "; leave it out if there is none" : "");
 }
 
 /* False: the value has the wrong type. */
@@ -238,9 +235,7 @@ static bool read_tree(struct members *c, enum field_id id, const char *text,
     if (!value)
         return refuse(c, &error, pointer);
     if (!put(c, id, value, pointer))
-        fault_set(c->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %s, expected %s.", pointer, syntax_kind(text, end),
-                  members_expected(fields[id].type));
+        members_wrong_type(c, id, text, end);
     json_decref(value);
     return members_go_on(c);
 }

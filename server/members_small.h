@@ -11,8 +11,9 @@
 /* After a fault: is there reason to go on? */
 bool members_go_on(const struct members *c);
 
-/* What a value of the type looks like: "an integer or null". */
-const char *members_expected(enum field_type type);
+/* Sets the fault of a value, at text, that has not the type of its member. */
+void members_wrong_type(struct members *c, enum field_id id, const char *text,
+                        const char *end);
 
 /* Reads and stores a value. False: a fault is set, and no reason to go on. */
 bool members_small(struct members *c, enum field_id id, const char *text,

@@ -11,6 +11,7 @@
 
 #include "nested.h"
 #include "number.h"
+#include "quote.h"
 
 /* The place of the element in hand in the list at `depth`, or, with depth
  * 0, of the tensor. */
@@ -128,28 +129,28 @@ static bool is_far(const struct nested_explain *w, const struct value *v)
 static void complain(struct nested_explain *w, const struct value *v)
 {
     const char *kind = syntax_kind(v->text, v->end);
-    int shown = (int)(v->end - v->text < 40 ? v->end - v->text : 40);
+    char shown[QUOTE_NAME_MAX];
     char place_text[FAULT_POINTER_MAX];
     const char *pointer = place(w, w->depth, place_text);
     bool fraction = !has_type(w, v) && v->number &&
                     fields[w->id].type != FIELD_BOOLEANS;
 
+    quote_name(shown, v->text, (size_t)(v->end - v->text));
     if (fraction)
         fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %.*s, expected an integer.", pointer, shown,
-                  v->text);
+                  "\"%s\" is %s, expected an integer.", pointer, shown);
     else if (!has_type(w, v))
         fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
                   "\"%s\" is %s, expected %s.%s", pointer, kind, expected(w),
                   advice(w, *v->text));
     if (v->number && overflows(w, v))
         fault_set(w->fault, PROBLEM_NUMBER_OVERFLOW, pointer,
-                  "\"%s\" is %.*s, more than %s can hold.", pointer, shown,
-                  v->text, v->overflow ? "float64" : "float32");
+                  "\"%s\" is %s, more than %s can hold.", pointer, shown,
+                  v->overflow ? "float64" : "float32");
     else if (v->number && is_far(w, v))
         fault_set(w->fault, PROBLEM_OUT_OF_RANGE, pointer,
-                  "\"%s\" is %.*s, expected at most %.0f in magnitude.",
-                  pointer, shown, v->text, FIELD_INTEGER_MAX);
+                  "\"%s\" is %s, expected at most %.0f in magnitude.",
+                  pointer, shown, FIELD_INTEGER_MAX);
     if (w->depth != w->rank)
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is %s, expected a list like those before it.",
@@ -181,9 +182,8 @@ static void complain_of_list(struct nested_explain *w, bool empty)
                   pointer, ATTN_MAX_RANK);
     else if (empty)
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
-                  "\"%s\" is an empty list, whose shape JSON cannot say: at "
-                  "least one element is needed (the binary forms can say a "
-                  "size of 0).", pointer);
+                  "\"%s\" is an empty list, expected at least one element: "
+                  "JSON cannot say the shape of an empty tensor.", pointer);
     else
         fault_set(w->fault, PROBLEM_RAGGED, pointer,
                   "\"%s\" is a list, expected %s like those before it.",

@@ -107,23 +107,21 @@ START_TEST(pointer_names_the_object_around)
 }
 END_TEST
 
-START_TEST(names_of_other_libraries_lead_to_ours)
+START_TEST(what_is_expected_is_told_of_every_member)
 {
-    static const char *const rows[][2] = {
-        {"query", "Q"}, {"key", "K"}, {"value", "V"}, {"attn_mask", "mask"},
-        {"is_causal", "causal"}, {"softmax_scale", "scale"},
-        {"window_size", "window"}, {"alibi_slopes", "alibi"},
-        {"past_key", "past_K"}, {"past_value", "past_V"},
-        {"attn_bias", "bias"}, {"kv_num_heads", "num_kv_heads"},
-        {"q_num_heads", "num_heads"}, {"sink", "sinks"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *near = field_nearest(FIELD_CALL, rows[i][0],
-                                         strlen(rows[i][0]));
-        ck_assert_msg(near && strcmp(near, rows[i][1]) == 0, "%s: %s",
-                      rows[i][0], near ? near : "none");
-    }
-    ck_assert_str_eq(field_nearest_out("s_mask", 6), "S_masked");
+    for (int id = 0; id < FIELD_COUNT; id++)
+        ck_assert_msg(field_expected((enum field_id)id) != NULL, "%s",
+                      fields[id].name);
+    ck_assert_str_eq(field_expected((enum field_id)ATTN_Q),
+                     "nested lists of numbers");
+    ck_assert_str_eq(field_expected((enum field_id)ATTN_B_O),
+                     "a list of numbers");
+    ck_assert_str_eq(field_expected(FIELD_DTYPE), "`float32` or `float64`");
+}
+END_TEST
+
+START_TEST(outputs_are_found_by_their_names_alone)
+{
     ck_assert_int_eq(field_find_out("lse", 3), ATTN_OUT_LSE);
     ck_assert_int_eq(field_find_out("lsee", 4), ATTN_N_OUT);
 }
@@ -173,7 +171,8 @@ int main(void)
         bounds_are_named_when_a_value_is_beyond,
         a_value_is_stored_where_the_library_looks_for_it,
         pointer_names_the_object_around,
-        names_of_other_libraries_lead_to_ours,
+        what_is_expected_is_told_of_every_member,
+        outputs_are_found_by_their_names_alone,
         faults_of_the_library_become_problems,
         NULL};
     return suite_run("fields", tests, NULL, NULL, 20);
