@@ -88,8 +88,8 @@ static const struct foreign members[] = {
     {"parameters", NULL, "options stand in the object itself"},
 };
 
-#define SCORES "`S`, `S_scaled`, `S_softcapped` and `S_masked` are the scores " \
-               "stage by stage"
+#define SCORES "`S`, `S_scaled`, `S_softcapped` and `S_masked` are the " \
+               "scores stage by stage"
 
 static const struct foreign outputs[] = {
     {"weights", "A", NULL}, {"attention", "A", NULL},
