@@ -61,7 +61,7 @@ static enum attn_status missing(struct check *c, const char *name,
 {
     struct attn_error what = {.status = ATTN_MISSING, .name = name,
                               .other = other, .axis = -1, .index = -1};
-    return complain(c->error, what, "$n is missing: $o cannot be without it");
+    return complain(c->error, what, "$n is missing: $o needs it");
 }
 
 static enum attn_status excludes(struct check *c, const char *name,
@@ -102,29 +102,49 @@ static enum attn_status operands_are_of_one_form(struct check *c)
     return ATTN_OK;
 }
 
+/* Names all that are missing, so that one try is enough. */
+static enum attn_status operands_missing(struct check *c,
+                                         struct attn_error what,
+                                         const enum attn_in *missing, int n)
+{
+    bool qkv = missing[0] <= ATTN_V;
+    complain(c->error, what, "");
+    for (int i = 0; i < n; i++) {
+        complain_more(c->error, i == 0 ? "" : i < n - 1 ? ", " : " and ");
+        complain_more(c->error, attn_in_name[missing[i]]);
+    }
+    complain_more(c->error, n == 1 ? " is missing" : " are missing");
+    complain_more(c->error, qkv ? ": give Q, K and V"
+                                : ": give X, W_Q, W_K and W_V");
+    return c->error->status;
+}
+
 static enum attn_status operands_are_complete(struct check *c)
 {
     static const enum attn_in form[2][4] = {
-        {ATTN_Q, ATTN_K, ATTN_V, ATTN_V},
+        {ATTN_Q, ATTN_K, ATTN_V},
         {ATTN_X, ATTN_W_Q, ATTN_W_K, ATTN_W_V},
     };
-    enum attn_in x = projection_member(c);
+    enum attn_in x = projection_member(c), missing[4];
     const enum attn_in *needed = form[x != ATTN_N_IN];
-    const char *other = NULL;
-    for (int i = 0; i < 4 && !other; i++)
-        if (has(c, needed[i]))
-            other = attn_in_name[needed[i]];
-    if (!other && x != ATTN_N_IN)
-        other = attn_in_name[x];
-    for (int i = 0; i < 4; i++)
-        if (!has(c, needed[i]) && other)
-            return missing(c, attn_in_name[needed[i]], other);
-    if (other)
-        return ATTN_OK;
+    int count = x == ATTN_N_IN ? 3 : 4, n = 0;
     struct attn_error what = {.status = ATTN_MISSING, .name = "Q",
                               .axis = -1, .index = -1};
-    return complain(c->error, what,
-                    "no operands: give Q, K, V or X, W_Q, W_K, W_V");
+    if (x != ATTN_N_IN)
+        what.other = attn_in_name[x];
+    for (int i = count - 1; i >= 0; i--)
+        if (has(c, needed[i]))
+            what.other = attn_in_name[needed[i]];
+    if (!what.other)
+        return complain(c->error, what,
+                        "no operands: give Q, K, V or X, W_Q, W_K, W_V");
+    for (int i = 0; i < count; i++)
+        if (!has(c, needed[i]))
+            missing[n++] = needed[i];
+    if (n == 0)
+        return ATTN_OK;
+    what.name = attn_in_name[missing[0]];
+    return operands_missing(c, what, missing, n);
 }
 
 static enum attn_status companions_are_there(struct check *c)

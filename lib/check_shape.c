@@ -64,7 +64,7 @@ static enum attn_status same_rank(struct check *c, enum attn_in name,
     if (!has(c, name) || get(c, name)->rank == get(c, owner)->rank)
         return ATTN_OK;
     return bad_rank(c, name, attn_in_name[owner], get(c, owner)->rank,
-                    "$n has $g axes, expected $e (like $o)");
+                    "$n has $g ax$x, expected $e (like $o)");
 }
 
 static enum attn_status operand_ranks(struct check *c)
@@ -74,13 +74,13 @@ static enum attn_status operand_ranks(struct check *c)
     bool packed = c->in->num_heads != 0;
     enum attn_status status = ATTN_OK;
     if (owner == ATTN_X && (rank < 2 || rank > 3))
-        return bad_rank(c, owner, NULL, 2, "$n has $g axes, expected 2 or 3");
+        return bad_rank(c, owner, NULL, 2, "$n has $g ax$x, expected 2 or 3");
     if (packed && (rank < 2 || rank > 3))
         return bad_rank(c, owner, "num_heads", 2,
-                        "$n has $g axes, expected 2 or 3 since num_heads "
+                        "$n has $g ax$x, expected 2 or 3 since num_heads "
                         "says that heads are packed in the last");
     if (rank < 2 || rank > 4)
-        return bad_rank(c, owner, NULL, 2, "$n has $g axes, expected 2 to 4");
+        return bad_rank(c, owner, NULL, 2, "$n has $g ax$x, expected 2 to 4");
     for (int i = ATTN_Q; i <= ATTN_CONTEXT && !status; i++)
         status = same_rank(c, (enum attn_in)i, owner);
     return status;
@@ -92,7 +92,7 @@ static enum attn_status past_rank(struct check *c, enum attn_in name)
     if (!has(c, name) || get(c, name)->rank == apart ||
         check_past_is_packed(c->in, name))
         return ATTN_OK;
-    return bad_rank(c, name, NULL, apart, "$n has $g axes, expected $e");
+    return bad_rank(c, name, NULL, apart, "$n has $g ax$x, expected $e");
 }
 
 enum attn_status check_ranks(struct check *c)
@@ -107,10 +107,10 @@ enum attn_status check_ranks(struct check *c)
         int rank = c->in->tensor[i].rank;
         if (rank < 0 || rank > ATTN_MAX_RANK)
             return bad_rank(c, (enum attn_in)i, NULL, ATTN_MAX_RANK,
-                            "$n has $g axes, expected at most $e");
+                            "$n has $g ax$x, expected at most $e");
         if (rank && fixed[i] && rank != fixed[i])
             return bad_rank(c, (enum attn_in)i, NULL, fixed[i],
-                            "$n has $g axes, expected $e");
+                            "$n has $g ax$x, expected $e");
     }
     enum attn_status status = operand_ranks(c);
     if (!status)
@@ -166,7 +166,7 @@ static enum attn_status heads_divide(struct check *c)
                               .axis = named ? -1 : get(c, ATTN_K)->rank - 3,
                               .index = -1, .expected = p->H, .got = p->G};
     return complain(c->error, what,
-                    "$g key/value heads do not divide $e query heads");
+                    "$g key/value head$s do not divide $e query head$s");
 }
 
 /* Sets *width to the columns of one of `heads` packed heads. */
@@ -180,8 +180,11 @@ static enum attn_status split(struct check *c, enum attn_in name, int axis,
     struct attn_error what = {.status = ATTN_HEADS,
                               .name = attn_in_name[name], .axis = axis,
                               .index = -1, .expected = heads, .got = got};
-    return complain(c->error, what,
-                    "$n has $g columns, expected a multiple of its $e heads");
+    return complain(c->error, what, axis == get(c, name)->rank - 1
+                    ? "$n has $g column$s, expected a multiple of "
+                      "its $e heads"
+                    : "$n has $g row$s, expected a multiple of its $e "
+                      "heads");
 }
 
 static void take_head_counts(struct check *c)
@@ -207,7 +210,7 @@ static enum attn_status packed_operands(struct check *c)
         return status;
     const struct same list[] = {
         {ATTN_K, 1, size_mul(p->G, p->d_k), "Q",
-         "$n has $g columns, expected $e (key/value heads times d_k of $o)"},
+         "$n has $g column$s, expected $e (key/value heads times d_k of $o)"},
     };
     return ALL_SAME(c, list);
 }
@@ -218,8 +221,8 @@ static enum attn_status apart_operands(struct check *c)
     p->d_k = from_last(get(c, ATTN_Q), 1);
     p->d_v = from_last(get(c, ATTN_V), 1);
     const struct same list[] = {
-        {ATTN_K, 1, p->d_k, "Q", "$n has $g columns, expected $e (d_k of $o)"},
-        {ATTN_V, 3, p->G, "K", "$n has $g heads, expected $e (like $o)"},
+        {ATTN_K, 1, p->d_k, "Q", "$n has $g column$s, expected $e (d_k of $o)"},
+        {ATTN_V, 3, p->G, "K", "$n has $g head$s, expected $e (like $o)"},
     };
     return ALL_SAME(c, list);
 }
@@ -235,13 +238,20 @@ static enum attn_status qkv_operands(struct check *c)
     enum attn_status status = packed ? packed_operands(c) : apart_operands(c);
     const struct same list[] = {
         {ATTN_K, batch_back, p->B, "Q",
-         "$n has $g batch items, expected $e (like $o)"},
+         "$n has $g batch item$s, expected $e (like $o)"},
         {ATTN_V, batch_back, p->B, "Q",
-         "$n has $g batch items, expected $e (like $o)"},
-        {ATTN_V, 2, p->n_k, "K", "$n has $g rows, expected $e (n_k of $o)"},
+         "$n has $g batch item$s, expected $e (like $o)"},
+        {ATTN_V, 2, p->n_k, "K", "$n has $g row$s, expected $e (n_k of $o)"},
     };
     return status ? status : ALL_SAME(c, list);
 }
+
+/* What goes into a weight stands in its rows, or in its columns if weights
+ * are stored out_in. */
+#define INTO(out_in, what)                                                    \
+    ((out_in) ? "$n has $g column$s, expected $e (" what ")"         \
+              : "$n has $g row$s, expected $e (" what ")")
+#define OUT_OF(out_in, what) INTO(!(out_in), what)
 
 static enum attn_status projected_operands(struct check *c)
 {
@@ -250,8 +260,6 @@ static enum attn_status projected_operands(struct check *c)
     const char *of = attn_in_name[source];
     bool out_in = c->in->weights_out_in;
     int in_back = out_in ? 1 : 2, out_axis = out_in ? 0 : 1;
-    const char *rows = out_in ? "$n has $g columns, expected $e (columns of $o)"
-                              : "$n has $g rows, expected $e (columns of $o)";
 
     p->B = from_last(get(c, ATTN_X), 3);
     p->n_q = from_last(get(c, ATTN_X), 2);
@@ -269,15 +277,14 @@ static enum attn_status projected_operands(struct check *c)
         p->d_out = get(c, ATTN_W_O)->dim[out_axis];
     const struct same list[] = {
         {ATTN_CONTEXT, 3, p->B, "X",
-         "$n has $g batch items, expected $e (like $o)"},
-        {ATTN_W_Q, in_back, p->d, "X", rows},
-        {ATTN_W_K, in_back, p->d_c, of, rows},
-        {ATTN_W_V, in_back, p->d_c, of, rows},
+         "$n has $g batch item$s, expected $e (like $o)"},
+        {ATTN_W_Q, in_back, p->d, "X", INTO(out_in, "columns of $o")},
+        {ATTN_W_K, in_back, p->d_c, of, INTO(out_in, "columns of $o")},
+        {ATTN_W_V, in_back, p->d_c, of, INTO(out_in, "columns of $o")},
         {ATTN_W_K, 3 - in_back, size_mul(p->G, p->d_k), "W_Q",
-         "$n makes $g columns, expected $e (key/value heads times d_k of "
-         "$o)"},
+         OUT_OF(out_in, "key/value heads times d_k of $o")},
         {ATTN_W_O, in_back, size_mul(p->H, p->d_v), "W_V",
-         "$n takes $g columns, expected $e (heads times d_v of $o)"},
+         INTO(out_in, "heads times d_v of $o")},
     };
     return ALL_SAME(c, list);
 }
@@ -308,14 +315,14 @@ enum attn_status check_past(struct check *c)
         int64_t width = v ? p->d_v : p->d_k;
         const struct same list[] = {
             {name, 2, p->n_past, "past_K",
-             "$n has $g rows, expected $e (like $o)"},
+             "$n has $g row$s, expected $e (like $o)"},
             {name, 1, packed ? size_mul(p->G, width) : width, of,
-             "$n has $g columns, expected $e (like $o)"},
+             "$n has $g column$s, expected $e (like $o)"},
             {name, 3, apart ? p->G : p->B, of,
-             apart ? "$n has $g heads, expected $e (like $o)"
-                   : "$n has $g batch items, expected $e (like $o)"},
+             apart ? "$n has $g head$s, expected $e (like $o)"
+                   : "$n has $g batch item$s, expected $e (like $o)"},
             {name, 4, apart ? p->B : 1, of,
-             "$n has $g batch items, expected $e (like $o)"},
+             "$n has $g batch item$s, expected $e (like $o)"},
         };
         enum attn_status status = ALL_SAME(c, list);
         if (status)
@@ -324,13 +331,35 @@ enum attn_status check_past(struct check *c)
     return ATTN_OK;
 }
 
-static enum attn_status offset_length(struct check *c)
+/* Three axes without num_heads are heads, which those who think of a batch
+ * learn here. */
+static bool three_axes_are_heads(const struct check *c)
 {
-    const struct attn_tensor *t = get(c, ATTN_OFFSET);
-    const struct same each = {ATTN_OFFSET, 1, c->plan->B, NULL,
-                              "$n has $g elements, expected 1 or $e (one for "
-                              "each batch item)"};
-    return t->rank && t->dim[0] == 1 ? ATTN_OK : same_size(c, each);
+    return !c->in->num_heads && get(c, ATTN_Q)->rank == 3;
+}
+
+static void hint_of_batch(const struct check *c)
+{
+    complain_more(c->error, "; three axes of Q are [H, n, d]: for [B, n, d] "
+                            "give num_heads: 1");
+}
+
+/* One element for each batch item, or, of offset, for all. */
+static enum attn_status items_length(struct check *c, enum attn_in name)
+{
+    const struct attn_tensor *t = get(c, name);
+    bool for_all = name == ATTN_OFFSET;
+    const struct same each = {name, 1, c->plan->B, NULL, for_all
+                              ? "$n has $g element$s, expected $b "
+                                "(one for each batch item)"
+                              : "$n has $g element$s, expected $e "
+                                "(one for each batch item)"};
+    if (t->rank && t->dim[0] == 1 && for_all)
+        return ATTN_OK;
+    enum attn_status status = same_size(c, each);
+    if (status && three_axes_are_heads(c))
+        hint_of_batch(c);
+    return status;
 }
 
 enum attn_status check_widths(struct check *c)
@@ -339,28 +368,47 @@ enum attn_status check_widths(struct check *c)
     int64_t a = from_last(get(c, ATTN_V_A), 1);
     const struct same list[] = {
         {ATTN_B_Q, 1, size_mul(p->H, p->d_k), "W_Q",
-         "$n has $g elements, expected $e (columns that $o makes)"},
+         "$n has $g element$s, expected $e (what comes out of $o)"},
         {ATTN_B_K, 1, size_mul(p->G, p->d_k), "W_K",
-         "$n has $g elements, expected $e (columns that $o makes)"},
+         "$n has $g element$s, expected $e (what comes out of $o)"},
         {ATTN_B_V, 1, size_mul(p->G, p->d_v), "W_V",
-         "$n has $g elements, expected $e (columns that $o makes)"},
+         "$n has $g element$s, expected $e (what comes out of $o)"},
         {ATTN_B_O, 1, p->d_out, "W_O",
-         "$n has $g elements, expected $e (columns that $o makes)"},
+         "$n has $g element$s, expected $e (what comes out of $o)"},
         {ATTN_ALIBI, 1, p->H, NULL,
-         "$n has $g elements, expected $e (one for each query head)"},
+         "$n has $g element$s, expected $e (one for each query head)"},
         {ATTN_SINKS, 1, p->H, NULL,
-         "$n has $g elements, expected $e (one for each query head)"},
-        {ATTN_KEY_LENGTHS, 1, p->B, NULL,
-         "$n has $g elements, expected $e (one for each batch item)"},
-        {ATTN_W_A, 2, p->d_k, "Q", "$n has $g rows, expected $e (d_k of $o)"},
-        {ATTN_U_A, 2, p->d_k, "K", "$n has $g rows, expected $e (d_k of $o)"},
+         "$n has $g element$s, expected $e (one for each query head)"},
+        {ATTN_W_A, 2, p->d_k, "Q", "$n has $g row$s, expected $e (d_k of $o)"},
+        {ATTN_U_A, 2, p->d_k, "K", "$n has $g row$s, expected $e (d_k of $o)"},
         {ATTN_W_A, 1, a, "v_a",
-         "$n has $g columns, expected $e (elements of $o)"},
+         "$n has $g column$s, expected $e (elements of $o)"},
         {ATTN_U_A, 1, a, "v_a",
-         "$n has $g columns, expected $e (elements of $o)"},
+         "$n has $g column$s, expected $e (elements of $o)"},
     };
     enum attn_status status = ALL_SAME(c, list);
-    return status ? status : offset_length(c);
+    if (!status)
+        status = items_length(c, ATTN_KEY_LENGTHS);
+    return status ? status : items_length(c, ATTN_OFFSET);
+}
+
+/* Behind a complaint about the first axis of a mask or bias, which a batch is
+ * often taken for. */
+static void hint_of_mask(const struct check *c, const struct attn_tensor *t)
+{
+    const struct attn_plan *p = c->plan;
+    bool batch = p->B > 1 && t->dim[0] == p->B;
+    if (three_axes_are_heads(c) && (t->rank > 2 || t->dim[0] == p->H))
+        hint_of_batch(c);
+    else if (t->rank == 2 && batch)
+        complain_more(c->error, "; for one of each batch item: "
+                                "[B, 1, 1, n_k]");
+    else if (t->rank == 3 && batch)
+        complain_more(c->error, "; three axes are [H, n_q, n_k]: for one of "
+                                "each batch item [B, 1, n_q, n_k]");
+    else if (t->rank == 3 && p->B > 1 && t->dim[0] == size_mul(p->B, p->H))
+        complain_more(c->error, "; [B*H, n_q, n_k] goes as "
+                                "[B, H, n_q, n_k]");
 }
 
 static enum attn_status broadcasts(struct check *c, enum attn_in name)
@@ -368,10 +416,10 @@ static enum attn_status broadcasts(struct check *c, enum attn_in name)
     const struct attn_plan *p = c->plan;
     const int64_t target[] = {p->B, p->H, p->n_q, p->n_k};
     static const char *const text[] = {
-        "axis $a of $n is $g, expected 1 or $e (batch items)",
-        "axis $a of $n is $g, expected 1 or $e (query heads)",
-        "axis $a of $n is $g, expected 1 or $e (queries)",
-        "axis $a of $n is $g, expected 1 or $e (keys)",
+        "axis $a of $n is $g, expected $b (batch items)",
+        "axis $a of $n is $g, expected $b (query heads)",
+        "axis $a of $n is $g, expected $b (queries)",
+        "axis $a of $n is $g, expected $b (keys)",
     };
     const struct attn_tensor *t = get(c, name);
     for (int axis = 0; axis < t->rank; axis++) {
@@ -382,7 +430,10 @@ static enum attn_status broadcasts(struct check *c, enum attn_in name)
                                   .name = attn_in_name[name], .axis = axis,
                                   .index = -1, .expected = target[place],
                                   .got = t->dim[axis]};
-        return complain(c->error, what, text[place]);
+        complain(c->error, what, text[place]);
+        if (axis == 0)
+            hint_of_mask(c, t);
+        return c->error->status;
     }
     return ATTN_OK;
 }

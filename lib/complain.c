@@ -8,10 +8,17 @@
 
 #include <string.h>
 
-static void add_text(struct attn_error *e, const char *text)
+static void add(struct attn_error *e, const char *text, size_t n)
 {
-    size_t used = strlen(e->text);
-    strncat(e->text, text, sizeof e->text - 1 - used);
+    size_t used = strlen(e->text), left = sizeof e->text - 1 - used;
+    size_t taken = n < left ? n : left;
+    memcpy(e->text + used, text, taken);
+    e->text[used + taken] = '\0';
+}
+
+void complain_more(struct attn_error *error, const char *text)
+{
+    add(error, text, strlen(text));
 }
 
 static void add_number(struct attn_error *e, int64_t number)
@@ -25,31 +32,46 @@ static void add_number(struct attn_error *e, int64_t number)
     while (rest /= 10);
     if (number < 0)
         *--at = '-';
-    add_text(e, at);
+    complain_more(e, at);
 }
 
-static void add_part(struct attn_error *e, char letter)
+/* The number that a letter stands for. */
+static int64_t number_of(const struct attn_error *e, char letter)
 {
     switch (letter) {
-    case 'n': add_text(e, e->name); break;
-    case 'o': add_text(e, e->other); break;
-    case 'g': add_number(e, e->got); break;
-    case 'e': add_number(e, e->expected); break;
-    case 'a': add_number(e, e->axis); break;
-    case 'i': add_number(e, e->index); break;
+    case 'g': return e->got;
+    case 'a': return e->axis;
+    case 'i': return e->index;
+    default: return e->expected;
     }
+}
+
+/* Adds what a letter stands for; *number is the last one that was added. */
+static void add_part(struct attn_error *e, char letter, int64_t *number)
+{
+    switch (letter) {
+    case 'n': complain_more(e, e->name); return;
+    case 'o': complain_more(e, e->other); return;
+    case 's': complain_more(e, *number == 1 ? "" : "s"); return;
+    case 'x': complain_more(e, *number == 1 ? "is" : "es"); return;
+    default: break;
+    }
+    *number = number_of(e, letter);
+    if (letter == 'b' && *number != 1)
+        complain_more(e, "1 or ");
+    add_number(e, *number);
 }
 
 enum attn_status complain(struct attn_error *error, struct attn_error what,
                           const char *pattern)
 {
+    int64_t number = 0;
     *error = what;
     for (const char *c = pattern; *c; c++) {
-        char letter[2] = {*c, '\0'};
         if (*c == '$')
-            add_part(error, *++c);
+            add_part(error, *++c, &number);
         else
-            add_text(error, letter);
+            add(error, c, 1);
     }
     return error->status;
 }

@@ -53,12 +53,14 @@ static enum problem admit_framing(struct request *r)
                          "have, such as a blank, or a value with a NUL or a "
                          "second line.");
     if (hosts > 1 || (hosts == 0 && !r->http_1_0))
-        return refuse_header(r, "Host", "has to be there once");
+        return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL,
+                         "Exactly one Host header is required.");
     if (lengths > 0 && codings > 0)
-        return refuse_header(r, "Content-Length", "and Transfer-Encoding are "
-                             "both there; one of them is expected");
+        return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL,
+                         "Content-Length and Transfer-Encoding are both "
+                         "given; exactly one is allowed.");
     if (lengths > 1)
-        return refuse_header(r, "Content-Length", "is there twice");
+        return refuse_header(r, "Content-Length", "is given twice");
     if (codings > 1 || (codings == 1 && strcasecmp(
             r->headers.value[HEADER_TRANSFER_ENCODING], "chunked") != 0))
         return refuse_header(r, "Transfer-Encoding", "is not \"chunked\"");
@@ -66,7 +68,7 @@ static enum problem admit_framing(struct request *r)
     r->has_length = lengths == 1;
     if (r->has_length && !read_length(r->headers.value[HEADER_CONTENT_LENGTH],
                                       &r->content_length))
-        return refuse_header(r, "Content-Length", "is no number of bytes");
+        return refuse_header(r, "Content-Length", "is not a number of bytes");
     r->must_close = false;
     return PROBLEM_NONE;
 }
@@ -77,8 +79,9 @@ static enum problem admit_length(struct request *r)
 
     if (!r->has_length && !r->chunked) {
         r->must_close = true;
-        return fault_set(f, PROBLEM_LENGTH_REQUIRED, NULL, "There is neither "
-                         "a Content-Length nor Transfer-Encoding: chunked.");
+        return fault_set(f, PROBLEM_LENGTH_REQUIRED, NULL, "The request "
+                         "has neither Content-Length nor Transfer-Encoding: "
+                         "chunked.");
     }
     if (!r->has_length || r->content_length <= config.body_bytes)
         return PROBLEM_NONE;
@@ -133,7 +136,7 @@ static enum problem admit_type(struct request *r)
     const char *type = r->headers.value[HEADER_CONTENT_TYPE];
 
     if (r->headers.lines[HEADER_CONTENT_TYPE] > 1)
-        return refuse_header(r, "Content-Type", "is there twice");
+        return refuse_header(r, "Content-Type", "is given twice");
     for (size_t i = 0; type && i < sizeof refused / sizeof *refused; i++)
         if (strncasecmp(type, refused[i], strlen(refused[i])) == 0)
             return fault_set(&r->fault, PROBLEM_MEDIA_TYPE, NULL, "The body "
@@ -150,7 +153,7 @@ static enum problem admit_encoding(struct request *r)
 
     if (r->headers.lines[HEADER_CONTENT_ENCODING] > 1)
         return fault_set(&r->fault, PROBLEM_ENCODING, NULL, "Content-Encoding "
-                         "is there twice; gzip once or none is expected.");
+                         "is given twice; gzip once or none is expected.");
     if (encoding == NULL || header_is_word(encoding, "identity")
         || header_is_word(encoding, ""))
         return PROBLEM_NONE;
@@ -183,9 +186,9 @@ static enum problem admit_timeout(struct request *r)
     if (text == NULL)
         return PROBLEM_NONE;
     if (r->headers.lines[HEADER_REQUEST_TIMEOUT] > 1)
-        return refuse_header(r, "Request-Timeout", "is there twice");
+        return refuse_header(r, "Request-Timeout", "is given twice");
     if (!read_seconds(text, &seconds))
-        return refuse_header(r, "Request-Timeout", "is no decimal number of "
+        return refuse_header(r, "Request-Timeout", "is not a decimal number of "
                              "seconds above 0, such as 2.5");
     if (seconds < 1e6)
         r->deadline_ns = r->start_ns + (int64_t)(seconds * 1e9);
@@ -225,7 +228,7 @@ static enum problem admit_load(struct request *r)
     if (watch_life() != LIFE_CLOSING)
         return admit_memory(r);
     fault_set(&r->fault, PROBLEM_DRAINING, NULL,
-              "The service is about to end and takes no more work.");
+              "The service is shutting down and takes no new work.");
     r->fault.retry_after_s = 1;
     return PROBLEM_DRAINING;
 }

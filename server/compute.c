@@ -179,28 +179,64 @@ static void warn(struct request *r, const char *text)
         r->warnings[r->n_warnings++] = copy;
 }
 
+static void warn_of_empty_rows(struct request *r)
+{
+    long long empty = (long long)r->output.empty_rows;
+    char text[FAULT_DETAIL_MAX];
+
+    if (empty == 0)
+        return;
+    snprintf(text, sizeof text, empty == 1
+             ? "%lld row sees no key: it is zero, not NaN"
+             : "%lld rows see no key: they are zero, not NaN", empty);
+    warn(r, text);
+}
+
+static void warn_of_offset(struct request *r)
+{
+    const struct attn_input *in = &r->input;
+    const struct attn_plan *p = &r->plan;
+    bool given = in->offset_end || in->tensor[ATTN_OFFSET].rank > 0;
+    bool used = in->causal || in->rope || in->tensor[ATTN_ALIBI].rank > 0
+        || in->window_left != ATTN_OPEN || in->window_right != ATTN_OPEN;
+    char text[FAULT_DETAIL_MAX];
+
+    if (given && !used)
+        warn(r, "offset has no effect without causal, window, alibi or rope");
+    if (!p->assumed_offset_0)
+        return;
+    snprintf(text, sizeof text, "offset 0 was assumed although n_q (%lld) "
+             "is not n_k (%lld): query i stands at key i; say \"offset\": "
+             "\"end\" if the queries are the last positions",
+             (long long)p->n_q, (long long)p->n_k);
+    warn(r, text);
+}
+
+/* [H, n, d] with num_heads: H fits too, as a batch, but means something
+ * else. */
+static void warn_of_heads(struct request *r)
+{
+    const struct attn_tensor *q = &r->input.tensor[ATTN_Q];
+    long long heads = (long long)r->input.num_heads;
+    long long kv_heads = (long long)r->input.num_kv_heads;
+    char text[FAULT_DETAIL_MAX];
+
+    if (heads < 2 || q->rank != 3 || q->dim[0] != heads
+        || (kv_heads != 0 && kv_heads != heads))
+        return;
+    snprintf(text, sizeof text, "Q was read as %lld batch items of %lld packed "
+             "heads, [B, n, H*d]; leave num_heads out if its first axis is "
+             "the heads, [H, n, d]", heads, heads);
+    warn(r, text);
+}
+
 static void end(struct request *r)
 {
-    const struct attn_plan *p = &r->plan;
-    char text[FAULT_DETAIL_MAX];
-    long long empty;
-
     attn_end(&r->call);
     compute_free(r);
-    empty = (long long)r->output.empty_rows;
-    if (empty > 0) {
-        snprintf(text, sizeof text, empty == 1
-                 ? "%lld row sees no key: it is zero, not NaN"
-                 : "%lld rows see no key: they are zero, not NaN", empty);
-        warn(r, text);
-    }
-    if (p->assumed_offset_0) {
-        snprintf(text, sizeof text, "offset 0 was assumed although n_q (%lld) "
-                 "is not n_k (%lld): query i stands at key i; say \"offset\": "
-                 "\"end\" if the queries are the last positions",
-                 (long long)p->n_q, (long long)p->n_k);
-        warn(r, text);
-    }
+    warn_of_empty_rows(r);
+    warn_of_offset(r);
+    warn_of_heads(r);
 }
 
 int64_t compute_next(struct request *r)

@@ -34,11 +34,11 @@ static void unpack_refuse(struct request *r)
     switch ((enum gzip_status)r->unpack_status) {
     case GZIP_CORRUPT:
         fault_set(f, PROBLEM_BAD_FRAMING, NULL, "The body is declared as "
-                  "Content-Encoding: gzip, but it is no valid gzip.");
+                  "Content-Encoding: gzip, but it is not valid gzip.");
         break;
     case GZIP_TRUNCATED:
         fault_set(f, PROBLEM_BAD_FRAMING, NULL,
-                  "The gzip body ends before its end.");
+                  "The gzip body is truncated.");
         break;
     case GZIP_CEILING:
         fault_set(f, PROBLEM_BODY_TOO_LARGE, NULL, "The body unpacks to more "

@@ -175,7 +175,7 @@ static enum walk member(struct members *c, const char *name, size_t n)
     if (c->seen & (UINT64_C(1) << c->id)) {
         field_pointer(c->id, pointer);
         fault_set(c->fault, PROBLEM_DUPLICATE_MEMBER, pointer,
-                  "\"%s\" stands twice in the object.", pointer);
+                  "\"%s\" is given twice.", pointer);
         return WALK_REFUSED;
     }
     c->seen |= UINT64_C(1) << c->id;

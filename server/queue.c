@@ -389,8 +389,8 @@ enum problem queue_refuse(struct request *r)
 {
     struct fault *f = &r->fault;
 
-    fault_set(f, PROBLEM_QUEUE_FULL, NULL, "%lld requests wait or are in work, "
-              "as many as there may be (--queue).", (long long)queue.bound);
+    fault_set(f, PROBLEM_QUEUE_FULL, NULL, "The queue is full: %lld requests "
+              "are waiting or in work (--queue).", (long long)queue.bound);
     f->has_limit = true;
     f->limit = (double)queue.bound;
     return f->problem;

@@ -42,8 +42,8 @@ static void explain_stop(struct request *r)
         fault_set(f, stop, NULL, "The request's deadline passed after %.3f s.",
                   (double)(request_now_ns() - r->start_ns) * 1e-9);
     else if (stop == PROBLEM_DRAINING)
-        fault_set(f, stop, NULL, "The service ends, and the time for work in "
-                  "hand is over (--drain-timeout).");
+        fault_set(f, stop, NULL, "The service is shutting down and the drain "
+                  "timeout has expired (--drain-timeout).");
     else if (stop == PROBLEM_MEMORY_BUDGET)
         fault_set(f, stop, NULL, "There is no memory left for this request "
                   "now (--memory-bytes).");

@@ -166,9 +166,10 @@ enum problem route(struct request *r)
     r->head = strcmp(r->method, "HEAD") == 0;
     if (strcmp(r->method, row->method) != 0
         && !(r->head && strcmp(row->method, "GET") == 0))
-        return fault_set(&r->fault, PROBLEM_METHOD, NULL, "%.40s is not for "
-                         "%s; it takes %s.", r->method, r->path,
-                         route_allow(r->path));
+        return fault_set(&r->fault, PROBLEM_METHOD, NULL, "%s takes %s, not "
+                         "%.40s.%s", r->path, route_allow(r->path), r->method,
+                         strcmp(r->method, "POST") == 0
+                         ? " Attention is computed by POST /attention." : "");
     r->route = row;
     return PROBLEM_NONE;
 }

@@ -89,6 +89,22 @@ START_TEST(wrong_method_is_405_with_allow)
 }
 END_TEST
 
+START_TEST(post_to_another_path_is_led_to_attention)
+{
+    static const char *const paths[] = { "/", "/info", "/livez" };
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct http_reply r;
+
+        http_request(d.port, "POST", paths[i], NULL, "{}", 2, &r);
+        ck_assert_int_eq(r.status, 405);
+        ck_assert_msg(strstr(r.body, "POST /attention") != NULL, "%s",
+                      r.body);
+        http_free(&r);
+    }
+}
+END_TEST
+
 START_TEST(unknown_path_is_404_with_a_hint)
 {
     static const struct { const char *path, *hint; } table[] = {
@@ -186,6 +202,7 @@ int main(void)
         head_is_get_without_the_body,
         options_tells_what_is_allowed_everywhere,
         wrong_method_is_405_with_allow,
+        post_to_another_path_is_led_to_attention,
         unknown_path_is_404_with_a_hint,
         query_is_no_part_of_the_path,
         info_tells_limits_and_threads,

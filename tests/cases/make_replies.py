@@ -49,6 +49,15 @@ def warnings(r):
     if (placed and call.n_q != call.n_k and not call.past and
             r.get("window") != {} and "offset" not in r):
         yield "offset"
+    sides = r.get("window", {}).values()
+    if "offset" in r and not (
+            r.get("causal") or any(s is not None for s in sides) or
+            "alibi" in r or "rope" in r):
+        yield "offset has no effect"
+    if ("Q" in r and r.get("num_heads", 1) > 1 and
+            r.get("num_kv_heads", r["num_heads"]) == r["num_heads"] and
+            np.shape(r["Q"])[:-2] == (r["num_heads"],)):
+        yield "leave num_heads out"
 
 
 for path in sorted(HERE.glob("accepted/*/request.json")):

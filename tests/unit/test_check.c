@@ -106,13 +106,30 @@ START_TEST(an_operand_left_out_is_named)
 {
     apart();
     in.tensor[ATTN_V].rank = 0;
-    expect(ATTN_MISSING, "V", "V is missing: Q cannot be without it");
+    expect(ATTN_MISSING, "V", "V is missing: give Q, K and V");
     projected();
     in.tensor[ATTN_W_K].rank = 0;
-    expect(ATTN_MISSING, "W_K", "W_K is missing: X cannot be without it");
+    expect(ATTN_MISSING, "W_K", "W_K is missing: give X, W_Q, W_K and W_V");
     projected();
     in.tensor[ATTN_X].rank = 0;
-    expect(ATTN_MISSING, "X", "X is missing: W_Q cannot be without it");
+    expect(ATTN_MISSING, "X", "X is missing: give X, W_Q, W_K and W_V");
+}
+END_TEST
+
+START_TEST(all_operands_left_out_are_named_at_once)
+{
+    attn_input_init(&in);
+    SET(ATTN_Q, 5, 4);
+    expect(ATTN_MISSING, "K", "K and V are missing: give Q, K and V");
+    ck_assert_str_eq(error.other, "Q");
+    attn_input_init(&in);
+    SET(ATTN_V, 5, 4);
+    expect(ATTN_MISSING, "Q", "Q and K are missing: give Q, K and V");
+    attn_input_init(&in);
+    SET(ATTN_W_O, 5, 4);
+    expect(ATTN_MISSING, "X", "X, W_Q, W_K and W_V are missing: give X, W_Q, "
+           "W_K and W_V");
+    ck_assert_str_eq(error.other, "W_O");
 }
 END_TEST
 
@@ -134,18 +151,18 @@ START_TEST(companions_are_asked_for)
     apart();
     SET(ATTN_PAST_K, 2, 3, 9, 4);
     expect(ATTN_MISSING, "past_V",
-           "past_V is missing: past_K cannot be without it");
+           "past_V is missing: past_K needs it");
     apart();
     SET(ATTN_V_A, 3);
-    expect(ATTN_MISSING, "W_a", "W_a is missing: v_a cannot be without it");
+    expect(ATTN_MISSING, "W_a", "W_a is missing: v_a needs it");
     apart();
     in.num_kv_heads = 3;
     expect(ATTN_MISSING, "num_heads",
-           "num_heads is missing: num_kv_heads cannot be without it");
+           "num_heads is missing: num_kv_heads needs it");
     projected();
     SET(ATTN_B_O, 9);
     in.tensor[ATTN_W_O].rank = 0;
-    expect(ATTN_MISSING, "W_O", "W_O is missing: b_O cannot be without it");
+    expect(ATTN_MISSING, "W_O", "W_O is missing: b_O needs it");
 }
 END_TEST
 
@@ -202,7 +219,7 @@ START_TEST(an_axis_is_held_against_its_owner)
     expect(ATTN_SHAPE, "V", "V has 2 heads, expected 3 (like K)");
     apart();
     SET(ATTN_K, 1, 3, 7, 4);
-    expect(ATTN_SHAPE, "K", "K has 1 batch items, expected 2 (like Q)");
+    expect(ATTN_SHAPE, "K", "K has 1 batch item, expected 2 (like Q)");
     packed();
     SET(ATTN_K, 2, 7, 24);
     expect(ATTN_SHAPE, "K", "K has 24 columns, expected 12 (key/value heads "
@@ -226,6 +243,65 @@ START_TEST(an_axis_is_held_against_its_owner)
     SET(ATTN_OFFSET, 3);
     expect(ATTN_SHAPE, "offset", "offset has 3 elements, expected 1 or 2 "
            "(one for each batch item)");
+}
+END_TEST
+
+START_TEST(one_is_counted_in_the_singular)
+{
+    attn_input_init(&in);
+    SET(ATTN_Q, 4);
+    SET(ATTN_K, 4);
+    SET(ATTN_V, 4);
+    expect(ATTN_RANK, "Q", "Q has 1 axis, expected 2 to 4");
+    SET(ATTN_Q, 5, 4);
+    SET(ATTN_K, 7, 1);
+    SET(ATTN_V, 1, 8);
+    expect(ATTN_SHAPE, "K", "K has 1 column, expected 4 (d_k of Q)");
+    SET(ATTN_K, 7, 4);
+    expect(ATTN_SHAPE, "V", "V has 1 row, expected 7 (n_k of K)");
+    SET(ATTN_V, 7, 8);
+    SET(ATTN_OFFSET, 3);
+    expect(ATTN_SHAPE, "offset",
+           "offset has 3 elements, expected 1 (one for each batch item)");
+    in.tensor[ATTN_OFFSET].rank = 0;
+    SET(ATTN_MASK, 2, 7);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 0 of mask is 2, expected 1 or 5 (queries)");
+    SET(ATTN_MASK, 2, 5, 7);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 0 of mask is 2, expected 1 (query heads)");
+    apart();
+    SET(ATTN_ALIBI, 1);
+    expect(ATTN_SHAPE, "alibi",
+           "alibi has 1 element, expected 6 (one for each query head)");
+    SET(ATTN_Q, 2, 1, 5, 4);
+    expect(ATTN_HEADS, "K", "3 key/value heads do not divide 1 query head");
+}
+END_TEST
+
+START_TEST(weights_stored_out_in_are_named_by_their_rows)
+{
+    projected();
+    SET(ATTN_W_K, 11, 1);
+    expect(ATTN_SHAPE, "W_K", "W_K has 1 column, expected 12 (key/value heads "
+           "times d_k of W_Q)");
+    projected();
+    SET(ATTN_W_O, 47, 9);
+    expect(ATTN_SHAPE, "W_O",
+           "W_O has 47 rows, expected 48 (heads times d_v of W_V)");
+    projected();
+    in.weights_out_in = true;
+    SET(ATTN_W_Q, 25, 10);
+    expect(ATTN_HEADS, "W_Q",
+           "W_Q has 25 rows, expected a multiple of its 6 heads");
+    SET(ATTN_W_Q, 24, 10);
+    SET(ATTN_W_K, 1, 11);
+    SET(ATTN_W_V, 24, 11);
+    expect(ATTN_SHAPE, "W_K",
+           "W_K has 1 row, expected 12 (key/value heads times d_k of W_Q)");
+    SET(ATTN_W_K, 12, 11);
+    expect(ATTN_SHAPE, "W_O",
+           "W_O has 9 columns, expected 48 (heads times d_v of W_V)");
 }
 END_TEST
 
@@ -279,11 +355,56 @@ START_TEST(mask_and_bias_broadcast_from_the_right)
     expect_fine();
     SET(ATTN_MASK, 2, 5, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 or 6 (query heads)");
+           "axis 0 of mask is 2, expected 1 or 6 (query heads); three axes "
+           "are [H, n_q, n_k]: for one of each batch item [B, 1, n_q, n_k]");
     SET(ATTN_MASK, 1, 1, 5, 1);
     SET(ATTN_BIAS, 5);
     expect(ATTN_BROADCAST, "bias",
            "axis 0 of bias is 5, expected 1 or 7 (keys)");
+}
+END_TEST
+
+#define BATCH "; three axes of Q are [H, n, d]: for [B, n, d] give " \
+              "num_heads: 1"
+
+START_TEST(who_takes_an_axis_for_a_batch_is_told_how_to_say_it)
+{
+    apart();
+    SET(ATTN_MASK, 2, 7);
+    expect(ATTN_BROADCAST, "mask", "axis 0 of mask is 2, expected 1 or 5 "
+           "(queries); for one of each batch item: [B, 1, 1, n_k]");
+    SET(ATTN_MASK, 12, 5, 7);
+    expect(ATTN_BROADCAST, "mask", "axis 0 of mask is 12, expected 1 or 6 "
+           "(query heads); [B*H, n_q, n_k] goes as [B, H, n_q, n_k]");
+    attn_input_init(&in);
+    SET(ATTN_Q, 2, 5, 4);
+    SET(ATTN_K, 2, 7, 4);
+    SET(ATTN_V, 2, 7, 8);
+    SET(ATTN_KEY_LENGTHS, 2);
+    expect(ATTN_SHAPE, "key_lengths", "key_lengths has 2 elements, expected 1 "
+           "(one for each batch item)" BATCH);
+    in.tensor[ATTN_KEY_LENGTHS].rank = 0;
+    SET(ATTN_OFFSET, 2);
+    expect(ATTN_SHAPE, "offset", "offset has 2 elements, expected 1 (one for "
+           "each batch item)" BATCH);
+    in.tensor[ATTN_OFFSET].rank = 0;
+    SET(ATTN_MASK, 2, 7);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 0 of mask is 2, expected 1 or 5 (queries)" BATCH);
+    SET(ATTN_MASK, 3, 5, 7);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 0 of mask is 3, expected 1 or 2 (query heads)" BATCH);
+    SET(ATTN_MASK, 2, 1, 1, 7);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 0 of mask is 2, expected 1 (batch items)" BATCH);
+    SET(ATTN_MASK, 2, 5, 6);
+    expect(ATTN_BROADCAST, "mask",
+           "axis 2 of mask is 6, expected 1 or 7 (keys)");
+    in.num_heads = 1;
+    SET(ATTN_MASK, 2, 1, 1, 7);
+    SET(ATTN_KEY_LENGTHS, 2);
+    in.tensor[ATTN_KEY_LENGTHS].data = (int64_t[]){1, 2};
+    expect_fine();
 }
 END_TEST
 
@@ -344,7 +465,7 @@ START_TEST(presence_is_asked_before_shapes)
     SET(ATTN_K, 2, 3, 7, 5);
     SET(ATTN_PAST_K, 2, 3, 9, 4);
     expect(ATTN_MISSING, "past_V",
-           "past_V is missing: past_K cannot be without it");
+           "past_V is missing: past_K needs it");
 }
 END_TEST
 
@@ -404,14 +525,18 @@ int main(void)
         the_calls_that_cases_start_from_are_right,
         no_operands_are_missing_operands,
         an_operand_left_out_is_named,
+        all_operands_left_out_are_named_at_once,
         the_two_forms_of_operands_exclude_each_other,
         companions_are_asked_for,
         options_that_exclude_each_other_are_refused,
         ranks_are_named,
         an_axis_is_held_against_its_owner,
+        one_is_counted_in_the_singular,
+        weights_stored_out_in_are_named_by_their_rows,
         a_cache_has_the_axes_of_the_stage_K,
         heads_must_divide,
         mask_and_bias_broadcast_from_the_right,
+        who_takes_an_axis_for_a_batch_is_told_how_to_say_it,
         values_out_of_range_are_refused,
         rope_turns_an_even_number_of_columns,
         presence_is_asked_before_shapes,
