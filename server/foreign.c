@@ -21,6 +21,7 @@ struct foreign {
 #define INVERTED "Invert it: there true means hidden, here true means may " \
                  "attend."
 #define NO_DROPOUT "there is no dropout here, leave it out"
+#define NO_QUERY_LENGTHS "leave it out and ignore those rows of the output"
 #define WIDTHS "leave it out, widths follow from the shapes (give num_heads)"
 
 static const struct foreign members[] = {
@@ -30,13 +31,19 @@ static const struct foreign members[] = {
     {"input", "X", NULL}, {"hidden_states", "X", NULL},
     {"memory", "context", NULL}, {"encoder_hidden_states", "context", NULL},
     {"n_head", "num_heads", NULL}, {"q_num_heads", "num_heads", NULL},
-    {"kv_num_heads", "num_kv_heads", NULL}, {"causal_mask", "causal", NULL},
+    {"kv_num_heads", "num_kv_heads", NULL}, {"H", "num_heads", NULL},
+    {"G", "num_kv_heads", NULL}, {"causal_mask", "causal", NULL},
+    {"start_pos", "offset", NULL}, {"k_cache", "past_K", NULL},
+    {"v_cache", "past_V", NULL}, {"q_bias", "b_Q", NULL},
+    {"k_bias", "b_K", NULL}, {"v_bias", "b_V", NULL},
+    {"out_bias", "b_O", NULL}, {"output_bias", "b_O", NULL},
     {"W_out", "W_O", NULL}, {"out_proj.weight", "W_O", NULL},
     {"out_proj", "W_O", NULL}, {"out_proj.bias", "b_O", NULL},
     {"seqlens_k", "key_lengths", NULL}, {"seq_lens", "key_lengths", NULL},
     {"nonpad_kv_seqlen", "key_lengths", NULL},
     {"key_value_seq_lengths", "key_lengths", NULL},
     {"cache_seqlens", "key_lengths", NULL},
+    {"context_lengths", "key_lengths", NULL},
     {"softmax_precision", "dtype", NULL}, {"outputs", "return", NULL},
     {"attn_logit_softcapping", "softcap", NULL},
     {"logits_soft_cap", "softcap", NULL},
@@ -52,11 +59,16 @@ static const struct foreign members[] = {
      "mask of numbers is `bias`."},
     {"src_mask", "mask", INVERTED}, {"tgt_mask", "mask", INVERTED},
     {"memory_mask", "mask", INVERTED},
-    {"temperature", "scale", "It multiplies the scores; a temperature divides "
+    {"causal_lower_right", "causal", "Put \"offset\": \"end\" beside it."},
+    {"inv_scale", "scale", "It multiplies the scores; its inverse divides "
+     "them."},
+    {"*temperature", "scale", "It multiplies the scores; a temperature divides "
      "them."},
     {"query_pre_attn_scalar", "scale", "It is 1 / sqrt of that."},
     {"window_size", "window", "The form is {\"left\": 2, \"right\": 0}; a side "
      "of -1 is left out."},
+    {"window_left", "window", "The form is {\"left\": 2}."},
+    {"left_window_size", "window", "The form is {\"left\": 2}."},
     {"local_window_size", "window", "The form is {\"left\": 2, \"right\": "
      "0}."},
     {"sliding_window", "window", "3 is {\"left\": 2} here, with \"causal\": "
@@ -68,6 +80,10 @@ static const struct foreign members[] = {
     {"enable_gqa", NULL, "leave it out, it follows from the shapes"},
     {"embed_dim", NULL, WIDTHS}, {"d_model", NULL, WIDTHS},
     {"head_dim", NULL, WIDTHS}, {"hidden_size", NULL, WIDTHS},
+    {"qkv", NULL, "split it in three, `Q`, `K` and `V`"},
+    {"W_qkv", NULL, "split it in three, `W_Q`, `W_K` and `W_V`"},
+    {"bias_k", NULL, "there is none here, append it to K as one more key"},
+    {"bias_v", NULL, "there is none here, append it to V as one more row"},
     {"in_proj_weight", NULL, "split it in three, `W_Q`, `W_K` and `W_V`, with "
      "\"weight_layout\": \"out_in\""},
     {"in_proj_bias", NULL, "split it in three, `b_Q`, `b_K` and `b_V`"},
@@ -81,8 +97,10 @@ static const struct foreign members[] = {
      "\"return\", and give it as `past_K` and `past_V`"},
     {"past_key_values", NULL, "give `past_K` and `past_V`"},
     {"kv_cache", NULL, "give `past_K` and `past_V`"},
-    {"query_seq_lengths", NULL, "leave it out and ignore those rows"},
-    {"dropout", NULL, NO_DROPOUT}, {"dropout_p", NULL, NO_DROPOUT},
+    {"query_seq_lengths", NULL, NO_QUERY_LENGTHS},
+    {"query_lengths", NULL, NO_QUERY_LENGTHS},
+    {"q_lengths", NULL, NO_QUERY_LENGTHS},
+    {"*dropout", NULL, NO_DROPOUT}, {"*dropout_p", NULL, NO_DROPOUT},
     {"inputs", NULL, "operands stand in the object itself: Q, K and V, or X, "
      "W_Q, W_K and W_V"},
     {"parameters", NULL, "options stand in the object itself"},
@@ -173,6 +191,13 @@ static void say_all_of(enum field_group group, char out[FOREIGN_ADVICE_MAX])
              quote_list(list, sizeof list, names, n));
 }
 
+/* Half of all masks elsewhere hide where they are true. */
+static const char *polarity(const char *ours)
+{
+    return strcmp(ours, attn_in_name[ATTN_MASK]) == 0
+         ? "True means may attend here." : NULL;
+}
+
 const char *foreign_member(enum field_group group, const char *name, size_t n,
                            char out[FOREIGN_ADVICE_MAX])
 {
@@ -185,7 +210,8 @@ const char *foreign_member(enum field_group group, const char *name, size_t n,
     else if (row)
         say(row, out);
     else if (nearest)
-        say(&(struct foreign){.ours = nearest}, out);
+        say(&(struct foreign){.ours = nearest, .advice = polarity(nearest)},
+            out);
     else
         strcpy(out, ": /openapi.yaml lists all that are known.");
     return out;

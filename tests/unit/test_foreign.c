@@ -61,6 +61,20 @@ START_TEST(masks_of_another_polarity_are_told_to_be_inverted)
     EXPECT_IN(member("key_padding_mask"), "[B, 1, 1, n_k]");
     EXPECT_IN(member("attention_mask"), "[B, 1, 1, n_k]");
     EXPECT_IN(member("temperature"), "divides");
+    EXPECT_IN(member("softmax_temperature"), "divides");
+    EXPECT_IN(member("invalid_mask"), "True means may attend");
+    EXPECT_IN(member("masks"), "True means may attend");
+}
+END_TEST
+
+START_TEST(what_would_change_the_result_is_said_beside_our_name)
+{
+    EXPECT_IN(member("causal_lower_right"), "\"offset\": \"end\"");
+    EXPECT_IN(member("sliding_window"), "{\"left\": 2}");
+    ck_assert_ptr_null(strstr(member("query_lengths"), "key_lengths"));
+    ck_assert_ptr_null(strstr(member("bias_k"), "`"));
+    EXPECT_IN(member("k_bias"), "`b_K`");
+    EXPECT_IN(member("attention_dropout"), "no dropout");
 }
 END_TEST
 
@@ -107,6 +121,7 @@ int main(void)
     const TTest *const tests[] = {
         names_of_other_libraries_lead_to_ours,
         masks_of_another_polarity_are_told_to_be_inverted,
+        what_would_change_the_result_is_said_beside_our_name,
         case_and_underscores_do_not_count_and_all_else_does,
         members_of_an_object_are_all_named,
         every_advice_on_an_output_ends_in_the_whole_list,
