@@ -137,7 +137,8 @@ static enum attn_status operands_are_complete(struct check *c)
             what.other = attn_in_name[needed[i]];
     if (!what.other)
         return complain(c->error, what,
-                        "no operands: give Q, K, V or X, W_Q, W_K, W_V");
+                        "There are no operands: give Q, K, V or X, W_Q, W_K, "
+                        "W_V");
     for (int i = 0; i < count; i++)
         if (!has(c, needed[i]))
             missing[n++] = needed[i];

@@ -401,11 +401,11 @@ static void hint_of_mask(const struct check *c, const struct attn_tensor *t)
     if (three_axes_are_heads(c) && (t->rank > 2 || t->dim[0] == p->H))
         hint_of_batch(c);
     else if (t->rank == 2 && batch)
-        complain_more(c->error, "; for one of each batch item: "
+        complain_more(c->error, "; for one per batch item: "
                                 "[B, 1, 1, n_k]");
     else if (t->rank == 3 && batch)
-        complain_more(c->error, "; three axes are [H, n_q, n_k]: for one of "
-                                "each batch item [B, 1, n_q, n_k]");
+        complain_more(c->error, "; three axes are [H, n_q, n_k]: for one per "
+                                "batch item, [B, 1, n_q, n_k]");
     else if (t->rank == 3 && p->B > 1 && t->dim[0] == size_mul(p->B, p->H))
         complain_more(c->error, "; [B*H, n_q, n_k] goes as "
                                 "[B, H, n_q, n_k]");
@@ -416,10 +416,10 @@ static enum attn_status broadcasts(struct check *c, enum attn_in name)
     const struct attn_plan *p = c->plan;
     const int64_t target[] = {p->B, p->H, p->n_q, p->n_k};
     static const char *const text[] = {
-        "axis $a of $n is $g, expected $b (batch items)",
-        "axis $a of $n is $g, expected $b (query heads)",
-        "axis $a of $n is $g, expected $b (queries)",
-        "axis $a of $n is $g, expected $b (keys)",
+        "Axis $a of $n is $g, expected $b (batch items)",
+        "Axis $a of $n is $g, expected $b (query heads)",
+        "Axis $a of $n is $g, expected $b (queries)",
+        "Axis $a of $n is $g, expected $b (keys)",
     };
     const struct attn_tensor *t = get(c, name);
     for (int axis = 0; axis < t->rank; axis++) {

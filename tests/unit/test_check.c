@@ -98,7 +98,8 @@ END_TEST
 START_TEST(no_operands_are_missing_operands)
 {
     attn_input_init(&in);
-    expect(ATTN_MISSING, "Q", "no operands: give Q, K, V or X, W_Q, W_K, W_V");
+    expect(ATTN_MISSING, "Q",
+           "There are no operands: give Q, K, V or X, W_Q, W_K, W_V");
 }
 END_TEST
 
@@ -266,10 +267,10 @@ START_TEST(one_is_counted_in_the_singular)
     in.tensor[ATTN_OFFSET].rank = 0;
     SET(ATTN_MASK, 2, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 or 5 (queries)");
+           "Axis 0 of mask is 2, expected 1 or 5 (queries)");
     SET(ATTN_MASK, 2, 5, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 (query heads)");
+           "Axis 0 of mask is 2, expected 1 (query heads)");
     apart();
     SET(ATTN_ALIBI, 1);
     expect(ATTN_SHAPE, "alibi",
@@ -355,12 +356,12 @@ START_TEST(mask_and_bias_broadcast_from_the_right)
     expect_fine();
     SET(ATTN_MASK, 2, 5, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 or 6 (query heads); three axes "
-           "are [H, n_q, n_k]: for one of each batch item [B, 1, n_q, n_k]");
+           "Axis 0 of mask is 2, expected 1 or 6 (query heads); three axes "
+           "are [H, n_q, n_k]: for one per batch item, [B, 1, n_q, n_k]");
     SET(ATTN_MASK, 1, 1, 5, 1);
     SET(ATTN_BIAS, 5);
     expect(ATTN_BROADCAST, "bias",
-           "axis 0 of bias is 5, expected 1 or 7 (keys)");
+           "Axis 0 of bias is 5, expected 1 or 7 (keys)");
 }
 END_TEST
 
@@ -371,10 +372,10 @@ START_TEST(who_takes_an_axis_for_a_batch_is_told_how_to_say_it)
 {
     apart();
     SET(ATTN_MASK, 2, 7);
-    expect(ATTN_BROADCAST, "mask", "axis 0 of mask is 2, expected 1 or 5 "
-           "(queries); for one of each batch item: [B, 1, 1, n_k]");
+    expect(ATTN_BROADCAST, "mask", "Axis 0 of mask is 2, expected 1 or 5 "
+           "(queries); for one per batch item: [B, 1, 1, n_k]");
     SET(ATTN_MASK, 12, 5, 7);
-    expect(ATTN_BROADCAST, "mask", "axis 0 of mask is 12, expected 1 or 6 "
+    expect(ATTN_BROADCAST, "mask", "Axis 0 of mask is 12, expected 1 or 6 "
            "(query heads); [B*H, n_q, n_k] goes as [B, H, n_q, n_k]");
     attn_input_init(&in);
     SET(ATTN_Q, 2, 5, 4);
@@ -390,16 +391,16 @@ START_TEST(who_takes_an_axis_for_a_batch_is_told_how_to_say_it)
     in.tensor[ATTN_OFFSET].rank = 0;
     SET(ATTN_MASK, 2, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 or 5 (queries)" BATCH);
+           "Axis 0 of mask is 2, expected 1 or 5 (queries)" BATCH);
     SET(ATTN_MASK, 3, 5, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 3, expected 1 or 2 (query heads)" BATCH);
+           "Axis 0 of mask is 3, expected 1 or 2 (query heads)" BATCH);
     SET(ATTN_MASK, 2, 1, 1, 7);
     expect(ATTN_BROADCAST, "mask",
-           "axis 0 of mask is 2, expected 1 (batch items)" BATCH);
+           "Axis 0 of mask is 2, expected 1 (batch items)" BATCH);
     SET(ATTN_MASK, 2, 5, 6);
     expect(ATTN_BROADCAST, "mask",
-           "axis 2 of mask is 6, expected 1 or 7 (keys)");
+           "Axis 2 of mask is 6, expected 1 or 7 (keys)");
     in.num_heads = 1;
     SET(ATTN_MASK, 2, 1, 1, 7);
     SET(ATTN_KEY_LENGTHS, 2);
