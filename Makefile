@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: MIT
-# `make help` lists the targets, CONTRIBUTING.md explains them. Settings:
-# B=build  CC=gcc  HOST_CC=gcc  SAN=address|undefined|address,undefined|thread
-# WERROR=1  V=1  PORT=8080  PREFIX=/usr/local  DESTDIR=
+# CONTRIBUTING.md explains the targets, `make help` lists them and these:
+#= PORT=8080           where `make run` serves
+#= PREFIX=/usr/local   where `make install` installs
+#= DESTDIR=            a directory to put in front of PREFIX
+#= URL=                a running service for `make load`; else one is started
+#= N=4096 D=64 HEADS=1 A=1
+#=                     shapes of `make load`: n = 2 ... N, with A returned
+#= CONNECTIONS=1 RATE=0
+#=                     connections and requests a second of `make load`
+#= DURATION=3          seconds of a measurement, and of `make soak` (600)
+#= B=build             where everything built goes
+#= CC=gcc              or clang; HOST_CC= where CC builds for another machine
+#= SAN=                address, undefined, address,undefined or thread
+#= WERROR=1            warnings are errors
+#= V=1                 prints whole commands
 # Programs are found by their place, so a new source file needs no line here.
 
 ifeq ($(origin CC),default)
@@ -18,9 +30,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 build_packages := gcc libc6-dev pkg-config libmicrohttpd-dev libjansson-dev \
 	libopenblas-dev zlib1g-dev libyaml-dev curl
-test_packages := check libcurl4-gnutls-dev python3 nodejs wrk hey
-more_packages := clang shellcheck universal-ctags prometheus \
-	$(if $(shell command -v npm),,npm)
+bench_packages := check libcurl4-gnutls-dev python3 wrk
+test_packages := $(bench_packages) nodejs hey
+loader_packages := gcc libc6-dev pkg-config libcurl4-gnutls-dev python3 wrk
+node_packages := nodejs npm
+more_packages := clang shellcheck prometheus $(node_packages)
 
 # --- what is built from what -------------------------------------------------
 
@@ -54,7 +68,7 @@ api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/bench_*.c))
 loaders := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
 examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
-programs := $(unit) $(api) $(bench) $(loaders)
+programs := $(unit) $(api) $(bench)
 embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
 # --- flags -------------------------------------------------------------------
@@ -77,11 +91,13 @@ link = $(Q)$(CC) $(CFLAGS) $(sanitizer) -pthread $(LDFLAGS) $(1) -o $@
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-5s %s\n' $(1) '$(2)')
 make_dir = @mkdir -p $(@D)
+setup = @tests/support/setup.sh
 remake = +@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- building ----------------------------------------------------------------
 
-all: $(O)/attentiond $(O)/libattention.a $(O)/libattention.so ## build all (default)
+libraries := $(O)/libattention.a $(O)/libattention.so
+all: $(O)/attentiond $(libraries) ## build daemon and library (default)
 
 $(lib_objects): private include := -fvisibility=hidden -Ilib
 $(server_objects): private include := -Ilib -Iserver
@@ -132,6 +148,17 @@ $(programs): %: %.o $(support_objects) \
 	$(call say,LD,$@)
 	$(call link,$^ $(pkg_libs) $(test_libs) -lm)
 
+# Of the tree they need nothing, and of libraries one: a service elsewhere can
+# be measured without what builds ours.
+$(O)/tests/load/openloop: private library := libcurl
+$(O)/tests/load/swallow: private library := libmicrohttpd
+$(loaders): $(O)/%: %.c
+	$(call say,CC,$<)
+	$(make_dir)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(warnings) \
+		$(if $(WERROR),-Werror) $(sanitizer) $(LDFLAGS) $< -o $@ -lm \
+		$(shell $(PKG_CONFIG) --cflags --libs $(library))
+
 $(examples): %: %.o $(O)/libattention.a
 	$(call say,LD,$@)
 	$(call link,$^ $(lib_libs) $(test_libs))
@@ -174,22 +201,26 @@ $(O)/settings: FORCE
 # --- using -------------------------------------------------------------------
 
 setup: ## install what building and running need
-	@tests/support/setup.sh $(build_packages)
+	$(setup) $(build_packages) -- $(test_packages)
 
-run: setup ## set up, build, serve on PORT, and show the worked example
+run: setup ## set up, build, serve on PORT, show the worked example
 	$(remake) all
 	@tests/support/example.sh $(B)/attentiond $(PORT)
 
-test: ## set up, then build and run every test
-	@tests/support/setup.sh $(build_packages) $(test_packages)
-	$(remake) WERROR=1 check
+test: ## set up, build with warnings as errors, run every test
+	$(setup) $(build_packages) $(test_packages)
+	$(remake) WERROR=1 check-built
 
-check: all $(programs) $(examples) ## build and run every test, installing nothing
+check: ## set up, build, run every test
+	$(setup) $(build_packages) $(test_packages)
+	$(remake) check-built
+
+check-built: all $(programs) $(loaders) $(examples)
 	@$(run) $(unit) $(api)
 
 number := $(O)/tests/unit/test_number
 cores = $(call once,cores,nproc)
-test-exhaustive: $(number) $(number)_round ## every float32, 2^26 doubles
+test-exhaustive: $(number) $(number)_round ## read and write every float32
 	python3 tests/vectors/make_number_cases.py | \
 	cmp - tests/vectors/number_cases.txt
 	$(number)
@@ -198,13 +229,14 @@ test-exhaustive: $(number) $(number)_round ## every float32, 2^26 doubles
 
 build-unit: $(unit)
 
-check-unit: $(unit) ## build and run the unit tests alone
+check-unit: $(unit) ## build, run the unit tests, installing nothing
 	@$(run) $(unit)
 
-daemon: $(O)/attentiond
+daemon: $(O)/attentiond ; @:
+openloop: $(O)/tests/load/openloop ; @:
 
-check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
-	@tests/support/setup.sh $(build_packages) $(test_packages) $(more_packages)
+check-more: ## all other checks that CI makes, from lint to image-test
+	$(setup) $(build_packages) $(test_packages) $(more_packages)
 	$(remake) lint
 	$(remake) openapi
 	$(remake) check-metrics
@@ -215,13 +247,16 @@ check-more: ## what a bare chroot cannot run: lints, openapi, clang, sanitizers
 	$(remake) proxy-test
 	$(remake) image-test
 
-lint: ## layers, style, shell scripts, openapi.yaml
+lint: ## check layers, style, shell scripts and openapi.yaml
+	$(setup) shellcheck $(node_packages)
 	tests/lint/layers.sh
 	tests/lint/style.sh
 	shellcheck .ci/run $(wildcard tools/*.sh tests/*.sh tests/*/*.sh docs/*/*.sh)
 	tests/lint/openapi.sh
 
-openapi: all ## validate requests and replies, with a client made from it
+openapi: ## hold requests, replies and a client against openapi.yaml
+	$(setup) $(build_packages) $(node_packages)
+	$(remake) all
 	tests/openapi/run.sh $(O)/attentiond $(B)/openapi
 
 # Nothing of arm64 is installed here: its packages are unpacked into a directory.
@@ -235,50 +270,58 @@ arm64_make = $(remake) WERROR=1 CC='$(cross)-gcc --sysroot=$(arm64_root)' \
 	PKG_CONFIG_SYSROOT_DIR=$(arm64_root) pkg-config'
 arm64_emulator := qemu-aarch64 -L $(arm64_root) \
 	-E LD_LIBRARY_PATH=$(arm64_blas)
-arm64: ## build for arm64: library, daemon, unit tests
-	@tests/support/setup.sh $(build_packages) gcc-$(cross) libc6-dev-arm64-cross
+arm64: ## build library, daemon and unit tests for arm64
+	$(setup) $(build_packages) gcc-$(cross) libc6-dev-arm64-cross
 	@tools/sysroot.sh $(arm64_root) arm64 libc6-dev check \
 	$(filter lib%-dev zlib%,$(build_packages) $(test_packages))
 	$(arm64_make) all build-unit
 
-arm64-test: arm64 ## run its unit tests under qemu-user: takes long
-	@tests/support/setup.sh qemu-user
+arm64-test: arm64 ## run the unit tests of arm64 under qemu-user (many minutes)
+	$(setup) qemu-user
 	$(arm64_make) check-unit EMULATOR='$(arm64_emulator)'
 
-check-metrics: all ## hold /metrics against Prometheus' own checker
+check-metrics: ## hold /metrics against Prometheus' own checker
+	$(setup) $(build_packages) prometheus
+	$(remake) daemon
 	tests/lint/metrics.sh $(O)/attentiond
 
-sanitize: ## every test under every sanitizer, gcc and clang: takes long
+sanitize: ## run every test under each sanitizer, gcc and clang (an hour)
+	$(setup) $(build_packages) $(test_packages) clang
 	$(remake) SAN=address,undefined check
 	$(remake) SAN=address,undefined CC=clang check
 	$(remake) SAN=thread check
 	$(remake) SAN=thread CC=clang check
 
-asan: ; $(remake) SAN=address check ## every test with the address sanitizer
-ubsan: ; $(remake) SAN=undefined check ## ... the undefined behaviour sanitizer
-tsan: ; $(remake) SAN=thread check ## ... the thread sanitizer
+asan: ; $(remake) SAN=address check ## run every test, memory watched
+ubsan: ; $(remake) SAN=undefined check ## run every test, arithmetic watched
+tsan: ; $(remake) SAN=thread check ## run every test, threads watched
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 
 image_packages := podman runc netavark aardvark-dns catatonit iptables
 IMAGE ?= attentiond
-image: ## the container image, with docker or podman, whichever answers
+image: ## build the container image, with docker or podman (minutes)
 	@tools/image.sh $(IMAGE) $(VERSION) $(IMAGE_FLAGS)
 
 image-test: ## build the image, look into it, run it locked up and small
 	@tools/engine.sh >/dev/null 2>&1 || \
 	tests/support/setup.sh $(image_packages)
-	@tests/support/setup.sh debootstrap python3
+	$(setup) debootstrap python3
 	tests/image/test_image.py $(VERSION)
 
-proxy-test: daemon $(O)/tests/load/openloop ## lose replicas behind a proxy
-	@tests/support/setup.sh haproxy nginx-light python3 nodejs \
-	$(if $(shell command -v npm),,npm)
+proxy-test: ## lose replicas behind HAProxy and nginx
+	$(setup) $(build_packages) $(loader_packages) haproxy nginx-light \
+	$(node_packages)
+	$(remake) daemon openloop
 	tests/proxy/test_proxy.py $(O)/attentiond $(O)/tests/load/openloop
 	tests/proxy/envoy.sh $(B)/envoy
 
-bench: all $(bench) $(loaders) ## time library, text and requests: $(B)/bench.json
+bench: ## time library, text and whole requests (some five minutes)
+	$(setup) $(build_packages) $(bench_packages)
+	$(remake) bench-built
 	@tests/bench/run.sh $(B)/bench.json $(O) $(bench)
+
+bench-built: all $(bench) $(loaders) ; @:
 
 N ?= 4096
 D ?= 64
@@ -286,30 +329,39 @@ HEADS ?= 1
 CONNECTIONS ?= 1
 RATE ?= 0
 DURATION ?= 3
-load: all $(loaders) ## sweep n = 2 ... N; URL= D= HEADS= A=1 CONNECTIONS= RATE=
+load: ## sweep the length over HTTP, here or at URL (five minutes)
+	$(setup) $(loader_packages) $(if $(URL),,$(build_packages))
+	$(remake) openloop $(if $(URL),,daemon $(O)/tests/load/swallow)
 	@python3 tests/load/sweep.py --daemon $(O)/attentiond --to $(N) --d $(D) \
 	--tools $(O)/tests/load --out $(B)/load --heads $(HEADS) $(if $(A),--A) \
 	--connections $(CONNECTIONS) --rate $(RATE) --seconds $(DURATION) \
 	$(if $(URL),--url $(URL))
 
-load-small: all $(loaders) ## small requests beside a bare server, health under load
+load-small: load-built ## time small requests beside a bare server
 	@python3 tests/load/small.py --daemon $(O)/attentiond \
 	--tools $(O)/tests/load --seconds $(DURATION)
 
-load-giant: all $(loaders) ## small requests beside a giant one
+load-giant: load-built ## time small requests beside a giant one
 	@python3 tests/load/giant.py --daemon $(O)/attentiond \
 	--tools $(O)/tests/load
 
-soak: all ## ten minutes of everything at once; DURATION=seconds
+load-built:
+	$(setup) $(loader_packages) $(build_packages)
+	$(remake) daemon $(loaders)
+
+soak: ## do everything at once for ten minutes, see what grows
+	$(setup) $(build_packages) python3
+	$(remake) daemon
 	@python3 tests/load/soak.py --daemon $(O)/attentiond \
 	--seconds $(if $(filter command line,$(origin DURATION)),$(DURATION),600)
 
-unit-check: daemon ## does systemd understand the units and find them safe?
-	@tests/support/setup.sh systemd
+unit-check: ## ask systemd whether it finds the units good and safe
+	$(setup) $(build_packages) systemd
+	$(remake) daemon
 	tests/lint/units.sh $(O)/attentiond
 
 to := $(DESTDIR)$(PREFIX)
-install: all ## install below $(DESTDIR)$(PREFIX)
+install: all ## install below PREFIX
 	install -d $(addprefix $(to)/,bin include lib/pkgconfig share/attentiond)
 	install $(O)/attentiond $(to)/bin
 	install -m 644 lib/attention.h $(to)/include
@@ -329,14 +381,20 @@ uninstall: ## remove what install installed
 		pkgconfig/attention.pc))
 	rm -rf $(to)/share/attentiond
 
-help: ## this list
-	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1	\2/p' Makefile | expand -t 12
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / \
+	{ printf "%-15s %s\n", $$1, $$2 }' Makefile
+	@printf '\nSettings, such as make run PORT=9000:\n'
+	@sed -n 's/^#= //p' Makefile
 
 clean: ## remove what was built
 	rm -rf $(B)
 
 FORCE:
-.PHONY: FORCE all asan bench check check-more clean help install lint load run sanitize \
-	setup test test-exhaustive tsan ubsan uninstall
+.PHONY: FORCE all arm64 arm64-test asan bench bench-built build-unit check \
+	check-built check-metrics check-more check-unit clean daemon \
+	help image image-test install lint load load-built load-giant load-small \
+	openapi openloop proxy-test run sanitize setup soak test test-exhaustive \
+	tsan ubsan uninstall unit-check
 .DELETE_ON_ERROR:
 .SECONDARY:

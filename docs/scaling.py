@@ -16,6 +16,7 @@ import argparse
 import csv
 import json
 import math
+import sys
 
 
 def terms(n, d, heads):
@@ -112,6 +113,13 @@ def replicas(model, path, busy):
           f"one may fail: {needed + 1}")
 
 
+def three_numbers(text):
+    model = [float(x) for x in text.split(",")]
+    if len(model) != 3:
+        raise ValueError
+    return model
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawTextHelpFormatter)
@@ -119,8 +127,7 @@ def main():
     sub.add_parser("fit").add_argument("csv")
     a_model = argparse.ArgumentParser(add_help=False)
     a_model.add_argument("--model", required=True,
-                         type=lambda text: [float(x) for x in text.split(",")],
-                         help="a,b,c as fit prints them")
+                         type=three_numbers, help="a,b,c as fit prints them")
     m = sub.add_parser("limits", parents=[a_model])
     m.add_argument("--d", type=int, default=64)
     m.add_argument("--heads", type=int, default=1)
@@ -142,4 +149,11 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyError as error:
+        sys.exit(f"scaling.py: {sys.argv[-1]} has no {error}")
+    except TypeError:
+        sys.exit(f"scaling.py: {sys.argv[-1]} is no list of objects")
+    except (OSError, ValueError) as error:
+        sys.exit(f"scaling.py: {error}")

@@ -25,7 +25,11 @@ def attention(request):
         ) as reply:
             return json.load(reply)
     except urllib.error.HTTPError as problem:
+        if "json" not in problem.headers.get("Content-Type", ""):
+            sys.exit(f"{URL}: {problem}")
         sys.exit(json.load(problem)["detail"])
+    except (OSError, ValueError) as problem:
+        sys.exit(f"{URL}: {getattr(problem, 'reason', problem)}")
 
 
 def some_rows():

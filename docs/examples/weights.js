@@ -13,8 +13,9 @@ async function attention(request) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(request),
   });
-  const answer = await reply.json();
-  if (!reply.ok) throw new Error(`${answer.detail} (${answer.code})`);
+  const answer = await reply.json().catch(() => (
+    { detail: "the reply is no JSON", code: reply.status }));
+  if (!answer.A) throw new Error(`${answer.detail} (${answer.code})`);
   return answer;
 }
 
@@ -35,6 +36,7 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(error.message);
+  const { message, code } = error.cause ?? error;
+  console.error(`${url}: ${message || code}`);
   process.exitCode = 1;
 });

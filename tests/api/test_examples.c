@@ -119,7 +119,7 @@ START_TEST(the_clients_say_what_is_wrong_without_a_service)
     shell_expect("python3 docs/examples/decode.py http://127.0.0.1:1 2>&1", 1,
            (const char *const[]){"refused", NULL});
     shell_expect("node docs/examples/weights.js http://127.0.0.1:1 2>&1", 1,
-           (const char *const[]){"fetch failed", NULL});
+           (const char *const[]){"http://127.0.0.1:1: ", NULL});
     shell_expect("docs/examples/timing.sh http://127.0.0.1:1 2>&1", 7,
            (const char *const[]){"Failed to connect", NULL});
 }

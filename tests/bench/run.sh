@@ -9,6 +9,7 @@ build=$2
 shift 2
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 export OPENBLAS_NUM_THREADS=1
+echo "Timing the library, text and whole requests: some five minutes"
 {
     for program; do
         "$program" --json

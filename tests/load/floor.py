@@ -19,7 +19,7 @@ import statistics
 import tempfile
 
 import body
-from sweep import PHASES, Client, Server, closed_loop, metric, timings
+from sweep import PHASES, Client, Server, closed_loop, metric, run, timings
 
 # (n, A): aims with one connection and with eight
 AIMS = {(16, False): (2.2 * 3814 / 21944, 1.7 * 8674 / 28479),
@@ -89,4 +89,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

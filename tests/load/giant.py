@@ -17,7 +17,7 @@ import time
 
 import body
 from small import Report, open_loop
-from sweep import Client, Server
+from sweep import Client, Server, run
 
 BLOCK = 64     # rows that are drawn; the rest repeats them
 
@@ -100,4 +100,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -25,7 +25,7 @@ import time
 
 import body
 from soak import look
-from sweep import Client, Server, closed_loop, metric
+from sweep import Client, Server, closed_loop, metric, run
 
 TURN_S = 1
 MOST_RATE = 8000       # above it openloop takes a whole core for itself
@@ -203,4 +203,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

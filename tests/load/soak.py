@@ -20,7 +20,7 @@ import threading
 import time
 
 import body
-from sweep import Client, Server, metric
+from sweep import Client, Server, metric, run
 
 SHAPES = [(2, 4, 1, True), (16, 4, 1, True), (64, 16, 2, True),
           (256, 32, 1, False), (500, 16, 1, True), (1500, 32, 2, False)]
@@ -199,4 +199,4 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    main()
+    run(main)

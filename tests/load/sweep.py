@@ -55,6 +55,26 @@ def arguments():
     return p.parse_args()
 
 
+def base_url(text):
+    """The address of a service, without a path."""
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme != "http" or not parts.netloc:
+        raise ValueError(
+            f"{text} is no address such as http://127.0.0.1:8080")
+    return text.rstrip("/")
+
+
+def run(main):
+    """Whatever goes wrong with a service or its tools is told in one line."""
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{error.cmd[0]}: {error.stdout}{error.stderr}".strip())
+    except (OSError, RuntimeError, ValueError,
+            http.client.HTTPException) as error:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
+
+
 class Server:
     """A program that prints `listening on URL`, until the end of a with."""
 
@@ -87,11 +107,14 @@ class Client:
 
     def ask(self, method, path, data=b""):
         pieces = (data[i:i + PIECE] for i in range(0, len(data), PIECE))
-        self.open.request(method, path, pieces if data else None,
-                          {"Content-Type": "application/json",
-                           "Content-Length": str(len(data))})
-        reply = self.open.getresponse()
-        return reply.status, reply.headers, reply.read()
+        try:
+            self.open.request(method, path, pieces if data else None,
+                              {"Content-Type": "application/json",
+                               "Content-Length": str(len(data))})
+            reply = self.open.getresponse()
+            return reply.status, reply.headers, reply.read()
+        except OSError as error:
+            raise OSError(f"http://{self.host}: {error}") from error
 
 
 def timings(headers):
@@ -145,7 +168,9 @@ def measure(options, url, floor_url, n):
     data = call.text()
     client = Client(url)
     status, _, reply = client.ask("POST", "/attention", data)
-    wrong = call.fault(reply) if status == 200 else reply.decode()
+    wrong = call.fault(reply) if status == 200 else (
+        f"status {status}: "
+        + " ".join(reply.decode(errors="replace").split())[:200])
     if wrong:
         raise RuntimeError(f"n = {n}: {wrong}")
     times = [timings(client.ask("POST", "/attention", data)[1])
@@ -241,7 +266,7 @@ def main():
     options = arguments()
     os.makedirs(options.out, exist_ok=True)
     if options.url:
-        sweep(options, options.url.rstrip("/"), None)
+        sweep(options, base_url(options.url), None)
         return
     with Server([options.daemon, "--port", "0", "--log", "none"],
                 "stderr") as service, \
@@ -250,4 +275,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
