@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "client.h"
 #include "compute.h"
 #include "config.h"
 #include "form.h"
@@ -116,7 +117,7 @@ static enum problem admit_guest(struct request *r)
         return f->problem;
     }
     if (config.rate > 0.0)
-        wait_s = guest_must_wait_s(r->guest, r->start_ns);
+        wait_s = client_must_wait_s(r->client, r->start_ns);
     if (wait_s <= 0.0)
         return PROBLEM_NONE;
     fault_set(f, PROBLEM_RATE, NULL, "%s may make %g requests a second "

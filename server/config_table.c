@@ -48,9 +48,10 @@ const struct config_row config_table[CONFIG_ROWS] = {
      "connections that are served; of those above only health; 0: as many as "
      "descriptors allow"},
     {NULL, "connections-per-address", WHOLE, &config.connections_per_address,
-     "0", 0, 1000000, "N", "open connections of one address; 0: no limit"},
-    {NULL, "rate", NUMBER, &config.rate, "0", 0, 1e9, "N",
-     "requests a second of one address; 0: no limit"},
+     "0", 0, 1000000, "N",
+     "open connections of one address (of IPv6: of its /64); 0: no limit"},
+    {NULL, "rate", NUMBER, &config.rate, "0", 1e-6, 1e9, "N",
+     "requests a second of one address (of IPv6: of its /64); 0: no limit"},
     {NULL, "trim-after", SECONDS, &config.trim_after_s, "3", 0, 86400,
      "SECONDS", "rest after which unused memory goes back to the system"},
     {"Slow and silent peers", "idle-timeout", SECONDS, &config.idle_timeout_s,

@@ -21,12 +21,12 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "client.h"
 #include "config.h"
 #include "metrics.h"
 #include "socket.h"
 #include "spin.h"
 
-#define BUCKETS 65536      /* addresses share one if their hashes agree */
 #define RESERVED_TIMEOUT_S 1.0
 #define SILENT_NS 500000000 /* whoever sends meets its deadline by itself */
 
@@ -35,8 +35,6 @@ static struct {
     int64_t places, limit;
     atomic_llong count;
     atomic_int top;                     /* places in use are below it */
-    atomic_int visitors[BUCKETS];       /* connections of an address */
-    atomic_llong due_ns[BUCKETS];       /* its next request, by its rate */
 } house;
 
 bool guest_open(int64_t descriptors, int64_t limit)
@@ -47,18 +45,9 @@ bool guest_open(int64_t descriptors, int64_t limit)
     return house.place != NULL;
 }
 
-static unsigned bucket_of(const char *address)
-{
-    uint32_t hash = 2166136261u;
-
-    for (; *address != '\0'; address++)
-        hash = (hash ^ (unsigned char)*address) * 16777619u;
-    return (hash ^ hash >> 16) % BUCKETS;
-}
-
 static bool is_above_limits(const struct guest *g)
 {
-    int64_t same = atomic_fetch_add(&house.visitors[g->bucket], 1);
+    int64_t same = atomic_fetch_add(&g->client->connections, 1);
     int64_t others = atomic_fetch_add(&house.count, 1);
 
     return others >= house.limit || (config.connections_per_address > 0
@@ -73,15 +62,17 @@ struct guest *guest_at(int fd)
 struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
 {
     struct guest *g = guest_at(fd);
+    struct address address = address_of(peer);
+    struct client *client = g != NULL ? client_find(&address) : NULL;
     int top = atomic_load(&house.top);
 
-    if (g == NULL)
+    if (client == NULL)
         return NULL;
     spin_take(&g->held);
-    socket_address_text(peer, g->address, sizeof g->address);
+    address_print(&address, g->address);
+    g->client = client;
     g->fd = fd;
     g->lingers = g->nagles = false;
-    g->bucket = bucket_of(g->address);
     g->reserved = is_above_limits(g);
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
@@ -94,12 +85,13 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
     return g;
 }
 
-void guest_leave(struct guest *g)
+void guest_leave(struct guest *g, int64_t now_ns)
 {
     spin_take(&g->held);
     atomic_store(&g->doing, GUEST_ABSENT);
-    atomic_fetch_sub(&house.visitors[g->bucket], 1);
     spin_give(&g->held);
+    atomic_fetch_sub(&g->client->connections, 1);
+    client_release(g->client, now_ns);
     atomic_fetch_sub(&house.count, 1);
     metrics_add(METRIC_CONNECTIONS, 0, -1);
 }
@@ -123,22 +115,6 @@ bool guest_is_connected(const struct guest *g)
 int64_t guest_count(void)
 {
     return atomic_load(&house.count);
-}
-
-/* A bucket that leaks --rate a second and holds one second's worth. */
-double guest_must_wait_s(const struct guest *g, int64_t now_ns)
-{
-    int64_t step = (int64_t)(1e9 / config.rate);
-    int64_t burst = step > 1000000000 ? step : 1000000000;
-    long long due = atomic_load(&house.due_ns[g->bucket]), next;
-
-    do {
-        next = (due > now_ns ? due : now_ns) + step;
-        if (next - now_ns > burst)
-            return (double)(next - now_ns - burst) * 1e-9;
-    } while (!atomic_compare_exchange_weak(&house.due_ns[g->bucket], &due,
-                                           next));
-    return 0.0;
 }
 
 /* -------------------------------------------------------- the watch's look */

@@ -15,8 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "address.h"
 #include "problem.h"
 
+struct client;
 struct sockaddr;
 
 enum guest_doing {
@@ -29,12 +31,12 @@ enum guest_doing {
 };
 
 struct guest {
-    char address[48];
+    char address[ADDRESS_TEXT_MAX];
     int fd;
     bool reserved;          /* above the limits: only probes are answered */
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
-    unsigned bucket;        /* of its address */
+    struct client *client;
     atomic_bool held;
     atomic_int doing;
     atomic_int verdict;     /* enum problem: why the watch ended it */
@@ -50,9 +52,9 @@ struct guest {
 /* descriptors: no fd is above it. limit: connections for everybody. */
 bool guest_open(int64_t descriptors, int64_t limit);
 
-/* fd was accepted. NULL: no such place. */
+/* fd was accepted. NULL: no such place, or no memory. */
 struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns);
-void guest_leave(struct guest *g);
+void guest_leave(struct guest *g, int64_t now_ns);
 
 /* The one that entered with this descriptor. */
 struct guest *guest_at(int fd);
@@ -61,10 +63,6 @@ struct guest *guest_at(int fd);
 bool guest_is_connected(const struct guest *g);
 
 void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns);
-
-/* May this address make one more request now (--rate)? If not, seconds until
- * it may; else 0. */
-double guest_must_wait_s(const struct guest *g, int64_t now_ns);
 
 int64_t guest_count(void);
 

@@ -22,6 +22,7 @@
 
 #include "accept.h"
 #include "admit.h"
+#include "client.h"
 #include "config.h"
 #include "guest.h"
 #include "header.h"
@@ -72,6 +73,7 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->connection = c;
     r->guest = guest_of(c);
     r->fd = r->guest->fd;
+    r->client = client_refer(r->guest->client);
     r->peer = r->guest->address;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     r->method = method;
@@ -287,7 +289,7 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
     }
     if (g->lingers || socket_unread(g->fd) > 0)
         linger(g);
-    guest_leave(g);
+    guest_leave(g, request_now_ns());
 }
 
 /* The library shares them out among its threads by their descriptors, and
@@ -301,7 +303,7 @@ static void let_in_by(struct MHD_Daemon *daemon, int fd,
     if (g == NULL)
         close(fd);
     else if (MHD_add_connection(daemon, fd, address, sizeof *peer) != MHD_YES)
-        guest_leave(g);
+        guest_leave(g, request_now_ns());
 }
 
 static void let_in(int fd, const struct sockaddr_storage *peer)
@@ -359,9 +361,10 @@ int listen_open(char *error, size_t size)
     if (status != 0)
         return status;
     socket_url(door.fd, door.url, sizeof door.url);
-    if (open_house())
+    if (client_open() && open_house())
         return 0;
-    snprintf(error, size, "no memory for the connections");
+    snprintf(error, size, "no memory for the connections, or no random "
+             "numbers (getrandom)");
     return EXIT_FAILED;
 }
 

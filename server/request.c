@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "arena_poison.h"
+#include "client.h"
 #include "compute.h"
 #include "gzip.h"
 #include "turn.h"
@@ -133,5 +134,7 @@ void request_free(struct request *r)
     buffer_free(&r->body);
     buffer_free(&r->answer.memory);
     arena_free(&r->arena);
+    if (r->client != NULL)
+        client_release(r->client, r->mark_ns);
     give_back(r);
 }

@@ -25,6 +25,7 @@
 #include "problem.h"
 
 struct MHD_Connection;
+struct client;
 struct form;
 struct guest;
 struct route;
@@ -94,7 +95,8 @@ struct request {
     struct guest *guest;
     bool admin;                     /* came in by the second port */
     int fd;
-    const char *peer;               /* address text, for log and limits */
+    const char *peer;               /* address text, for the log */
+    struct client *client;          /* a reference; limits for one address */
     int64_t time_ns;                /* CLOCK_REALTIME, when it came */
     int64_t start_ns;               /* CLOCK_MONOTONIC */
     int64_t mark_ns;                /* when the step in hand began */

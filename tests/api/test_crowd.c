@@ -130,6 +130,38 @@ START_TEST(address_above_its_rate_gets_429)
 }
 END_TEST
 
+static int post_from(const char *address, int *fd)
+{
+    char text[4096];
+
+    *fd = raw_open_from(address, d.port);
+    ck_assert(raw_post(*fd, "", CALL_EXAMPLE));
+    return raw_reply(*fd, text, sizeof text, 5);
+}
+
+/* Addresses that a hash of 16 bits took for one. */
+START_TEST(address_is_not_limited_by_what_another_does)
+{
+    static const char *const pairs[][2] = {
+        { "127.0.0.190", "127.0.0.213" }, { "127.0.1.236", "127.0.2.2" },
+        { "127.0.0.185", "127.0.2.214" }
+    };
+    const char *arguments[] = { "--connections-per-address", "1",
+                                "--rate", "0.01", NULL };
+    int fd[3];
+
+    start(arguments);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(post_from(pairs[i][0], &fd[0]), 200);
+        ck_assert_int_eq(post_from(pairs[i][0], &fd[1]), 503);
+        ck_assert_int_eq(post_from(pairs[i][1], &fd[2]), 200);
+        for (int k = 0; k < 3; k++)
+            close(fd[k]);
+    }
+    daemon_stop(&d);
+}
+END_TEST
+
 START_TEST(thousand_idle_connections_hold_nobody_up)
 {
     static int fd[1000];
@@ -295,6 +327,7 @@ int main(void)
         silent_connections_above_the_limit_do_not_stay,
         address_above_its_limit_gets_503,
         address_above_its_rate_gets_429,
+        address_is_not_limited_by_what_another_does,
         thousand_idle_connections_hold_nobody_up,
         connections_are_shared_out_among_the_io_threads,
         guests_beyond_all_limits_wait_without_spinning,

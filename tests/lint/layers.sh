@@ -37,7 +37,8 @@ BEGIN {
     door["pthread.h"] = "server queue, server work, server watch"
     door["zlib.h"] = "server gzip"
     words("config problem quote fields foreign number digits buffer arena " \
-        "gzip metrics log host turn spin", cupboard)
+        "gzip metrics log host turn spin address " \
+        "client", cupboard)
     part = "^(config|problem|number|arena|metrics)_"
     words("assert.h errno.h float.h inttypes.h limits.h math.h stdalign.h" \
         " stdatomic.h stdbool.h stddef.h stdint.h stdlib.h string.h cblas.h" \

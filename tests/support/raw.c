@@ -21,12 +21,22 @@
 
 int raw_open(int port)
 {
+    return raw_open_from(NULL, port);
+}
+
+int raw_open_from(const char *address, int port)
+{
+    struct sockaddr_in from = { .sin_family = AF_INET };
     struct sockaddr_in to = { .sin_family = AF_INET,
                               .sin_port = htons((uint16_t)port),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     ck_assert_int_ge(fd, 0);
+    if (address != NULL) {
+        ck_assert_int_eq(inet_pton(AF_INET, address, &from.sin_addr), 1);
+        ck_assert_int_eq(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    }
     ck_assert_msg(connect(fd, (struct sockaddr *)&to, sizeof to) == 0,
                   "no connection: %s", strerror(errno));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

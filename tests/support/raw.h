@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A connection to 127.0.0.1. */
+/* A connection to 127.0.0.1; from another address, such as 127.1.2.3. */
 int raw_open(int port);
+int raw_open_from(const char *address, int port);
 
 /* Sends all; false if the peer would not take it. */
 bool raw_send(int fd, const void *bytes, size_t n);

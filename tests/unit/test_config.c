@@ -183,6 +183,7 @@ START_TEST(a_wrong_value_is_refused_with_its_rule)
         {"--timeout", "0", "from 0.001 to 86400 seconds"},
         {"--timeout", "inf", "--timeout: \"inf\" is not"},
         {"--operations", "1k", "--operations: \"1k\" is not a number"},
+        {"--rate", "1e-11", "a number from 1e-06 to 1000000000, or 0"},
         {"--log", "xml", "--log: \"xml\" is not logfmt, json or none"},
         {"--log-probes=", NULL, "is not true or false"},
         {"--help=1", NULL, "--help takes no value"},

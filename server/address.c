@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * address - see address.h.
+ */
+#include "address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const unsigned char before_v4[12] = { [10] = 0xff, [11] = 0xff };
+
+static bool is_v4(const struct address *a)
+{
+    return memcmp(a->byte, before_v4, sizeof before_v4) == 0;
+}
+
+struct address address_of(const struct sockaddr *peer)
+{
+    const struct sockaddr_in *v4 = (const void *)peer;
+    const struct sockaddr_in6 *v6 = (const void *)peer;
+    struct address a = { { 0 } };
+
+    if (peer->sa_family == AF_INET6)
+        memcpy(a.byte, &v6->sin6_addr, sizeof a.byte);
+    if (peer->sa_family == AF_INET) {
+        memcpy(a.byte, before_v4, sizeof before_v4);
+        memcpy(a.byte + sizeof before_v4, &v4->sin_addr, 4);
+    }
+    return a;
+}
+
+void address_print(const struct address *a, char text[ADDRESS_TEXT_MAX])
+{
+    static const struct address none;
+
+    text[0] = '\0';
+    if (is_v4(a))
+        inet_ntop(AF_INET, a->byte + sizeof before_v4, text, ADDRESS_TEXT_MAX);
+    else if (memcmp(a, &none, sizeof none) != 0)
+        inet_ntop(AF_INET6, a->byte, text, ADDRESS_TEXT_MAX);
+}
+
+struct address address_network(const struct address *a, int bits)
+{
+    struct address network = *a;
+
+    for (int i = bits / 8; i < 16; i++)
+        network.byte[i] &= i > bits / 8 ? 0
+            : (unsigned char)~(0xff >> bits % 8);
+    return network;
+}
+
+struct address address_client(const struct address *a)
+{
+    return address_network(a, is_v4(a) ? 128 : 64);
+}
