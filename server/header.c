@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header - see header.h. The HTTP library ends a value at its first NUL and
- * says nothing. But it leaves the lines where they came, one behind the other,
- * and puts NUL over their ends; so the rest of such a value still stands
- * between its end and the next name.
+ * header - see header.h.
  */
 #include "header.h"
 
@@ -11,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
+
+#include "mhd_0_9.h"
 
 static const char *const names[HEADER_COUNT] = {
     "Accept", "Content-Encoding", "Content-Length", "Content-Type", "Expect",
@@ -28,7 +27,7 @@ bool header_is_word(const char *value, const char *word)
 
 struct look {
     struct headers *headers;
-    const char *end;    /* of the request line or the value before */
+    struct mhd_0_9_lines lines;
 };
 
 static bool is_of_token(char c)
@@ -48,25 +47,6 @@ static bool is_token(const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-/* Are there but the ends of so many lines? NUL stands where CR, if there was
- * one, and LF were. */
-static bool is_end(const char *from, const char *to, ptrdiff_t lines)
-{
-    if (to - from < lines || to - from > 2 * lines)
-        return false;
-    while (from < to && *from == '\0')
-        from++;
-    return from == to;
-}
-
-/* A value that goes on in a further line has been put together elsewhere. */
-static bool is_behind(const char *value, const char *name)
-{
-    const char *colon = name + strlen(name);
-
-    return value == colon + 1 + strspn(colon + 1, " \t");
-}
-
 /* Most differ in the first letter. */
 static bool is_name(const char *name, const char *known)
 {
@@ -84,33 +64,34 @@ static void note(struct headers *h, const char *name, const char *value)
 }
 
 static enum MHD_Result look_at(void *look, enum MHD_ValueKind kind,
-                               const char *name, const char *value)
+                               const char *name, size_t name_size,
+                               const char *value, size_t value_size)
 {
     struct look *l = look;
 
     (void)kind;
-    if (value == NULL || !is_token(name) || !is_behind(value, name)
-        || !is_end(l->end, name, 1))
+    if (value == NULL || !is_token(name) || strlen(name) != name_size
+        || strlen(value) != value_size || strpbrk(value, "\r\n") != NULL)
         l->headers->sound = false;
-    l->end = value != NULL ? value + strlen(value) : name;
-    note(l->headers, name, value);
+    if (mhd_is_0_9())
+        mhd_0_9_line(&l->lines, name, value);
+    if (value != NULL)
+        note(l->headers, name, value);
     return MHD_YES;
 }
 
-/* To the library any line without a name is the end of the headers, and what
- * stands behind it another request. But it has to be an empty line. */
 void header_read(struct MHD_Connection *connection, const char *method,
                  const char *version, struct headers *headers)
 {
-    struct look look = { headers, version + strlen(version) };
-    const union MHD_ConnectionInfo *info;
+    struct look look = { .headers = headers, .lines = { .sound = true } };
 
     *headers = (struct headers){ .sound = true };
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
-    info = MHD_get_connection_info(connection,
-                                   MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (info == NULL || !is_end(look.end, method + info->header_size, 2))
-        headers->sound = false;
+    mhd_0_9_begin(&look.lines, version);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &look);
+    if (!mhd_is_0_9())
+        return;
+    mhd_0_9_end(&look.lines, connection, method);
+    headers->sound &= look.lines.sound;
 }
 
 const char *header_path(const char *target)

@@ -27,6 +27,7 @@
 #include "guest.h"
 #include "header.h"
 #include "metrics.h"
+#include "mhd_0_9.h"
 #include "notify.h"
 #include "queue.h"
 #include "receive.h"
@@ -408,6 +409,7 @@ static struct MHD_Daemon *open_door(int64_t threads, void *admin)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
         | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO, 0, NULL, NULL, on_request,
         admin, MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_STRICT_FOR_CLIENT, mhd_is_0_9() ? 0 : 1,
         MHD_OPTION_CONNECTION_LIMIT, UINT32_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,

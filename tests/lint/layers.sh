@@ -31,7 +31,8 @@ function file_exists(path,    found, line)
     return found
 }
 BEGIN {
-    door["microhttpd.h"] = "server listen, server reply, server header"
+    door["microhttpd.h"] = "server listen, server reply, server header, " \
+        "server mhd_0_9"
     door["jansson.h"] = "server members_small, server decode_oip"
     door["cblas.h"] = "lib blas"
     door["pthread.h"] = "server queue, server work, server watch"

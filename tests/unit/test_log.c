@@ -98,7 +98,7 @@ END_TEST
 
 START_TEST(a_line_fits_whatever_the_values)
 {
-    char path[5000], id[5000];
+    static char path[5000], id[5000];   /* `entry` outlives the test */
     memset(path, '\x01', sizeof path);
     memset(id, '"', sizeof id);
     path[4999] = id[4999] = '\0';
