@@ -130,6 +130,18 @@ static void print(struct print *p, const char *format, ...)
         p->length += (size_t)n < room ? (size_t)n : room - 1;
 }
 
+/* Of a character of up to three bytes, where all that is hidden is. */
+static unsigned code_point(const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (n == 1)
+        return s[0];
+    if (n == 2)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
 /* One character as it stands in a JSON string; returns bytes written, and
  * the bytes taken in *taken. out has room for 8. */
 static size_t escape_one(char *out, const char *text, size_t *taken)
@@ -146,8 +158,8 @@ static size_t escape_one(char *out, const char *text, size_t *taken)
         return (size_t)sprintf(out, "\\%c", c);
     if (c < 0x20 && short_of[c])
         return (size_t)sprintf(out, "\\%c", short_of[c]);
-    if (c < 0x20 || c == 0x7f)
-        return (size_t)sprintf(out, "\\u%04x", c);
+    if (quote_is_hidden(text, n))
+        return (size_t)sprintf(out, "\\u%04x", code_point(text, n));
     memcpy(out, text, n);
     return n;
 }

@@ -4,7 +4,6 @@
  */
 #include "quote.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,9 +35,7 @@ size_t quote_utf8(const char *text, const char *end)
     return rows[i].length;
 }
 
-/* Characters that do something instead of being seen: controls, marks of
- * direction and of width zero, separators of lines. */
-static bool is_hidden(const char *text, size_t n)
+bool quote_is_hidden(const char *text, size_t n)
 {
     static const struct {
         const char *first, *last;
@@ -65,7 +62,7 @@ size_t quote(char *out, size_t size, const char *text, size_t n)
     while (text < end) {
         char one[QUOTE_GROWTH + 1];
         size_t taken = quote_utf8(text, end), written = taken;
-        if (taken == 0 || is_hidden(text, taken)) {
+        if (taken == 0 || quote_is_hidden(text, taken)) {
             taken = 1;
             written = (size_t)sprintf(one, "\\x%02x", (unsigned char)*text);
         } else {

@@ -7,6 +7,7 @@
 #ifndef QUOTE_H
 #define QUOTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes that quote() may make of one. */
@@ -15,6 +16,11 @@ enum { QUOTE_GROWTH = 4 };
 /* Length of the UTF-8 character (RFC 3629) at text, or 0: before end there is
  * no whole one. */
 size_t quote_utf8(const char *text, const char *end);
+
+/* Is this character, of n bytes, one that does something instead of being
+ * seen: a control, a mark of direction or of width zero, a separator of
+ * lines? */
+bool quote_is_hidden(const char *text, size_t n);
 
 /* Writes text[0 .. n), or as much of it as there is room for, to out, which
  * has `size` bytes, and a NUL. Returns the length written. */

@@ -48,6 +48,32 @@ START_TEST(logfmt_has_every_field_in_order)
 }
 END_TEST
 
+/* What a terminal obeys, in one byte or in two, turns a line or ends it. */
+START_TEST(no_control_of_a_terminal_or_of_a_line_reaches_the_log)
+{
+    static const struct { const char *sent, *shown; } table[] = {
+        { "\x1b", "\\u001b" }, { "\x7f", "\\u007f" },
+        { "\xc2\x80", "\\u0080" }, { "\xc2\x9b", "\\u009b" },
+        { "\xe2\x80\x8e", "\\u200e" }, { "\xe2\x80\x8f", "\\u200f" },
+        { "\xe2\x80\xa8", "\\u2028" }, { "\xe2\x80\xae", "\\u202e" },
+        { "\xe2\x81\xa6", "\\u2066" }, { "\xe2\x81\xa9", "\\u2069" },
+        { "\xc2\xa0", "\xc2\xa0" }, { "\xe2\x80\xb0", "\xe2\x80\xb0" },
+    };
+    enum config_log forms[] = { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int form = 0; form < 2; form++) {
+            char path[16], shown[24];
+
+            snprintf(path, sizeof path, "/%s-", table[i].sent);
+            snprintf(shown, sizeof shown, "\"/%s-\"", table[i].shown);
+            entry.path = path;
+            ck_assert_msg(strstr(written(forms[form]), shown) != NULL,
+                          "no %s in %s", shown, line);
+        }
+}
+END_TEST
+
 START_TEST(json_has_the_same_fields)
 {
     ck_assert_str_eq(
@@ -199,6 +225,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         logfmt_has_every_field_in_order,
+        no_control_of_a_terminal_or_of_a_line_reaches_the_log,
         json_has_the_same_fields,
         a_refusal_has_its_code_and_no_shape,
         what_a_client_sends_cannot_forge_a_line,
