@@ -14,7 +14,9 @@ folder=$(cd "$2" && pwd)
 
 cp tests/openapi/*.json tests/openapi/*.mjs tests/openapi/*.ts "$folder"
 if ! cmp -s tests/openapi/package-lock.json "$folder/installed"; then
-    (cd "$folder" && npm ci --silent --ignore-scripts --no-audit --no-fund)
+    echo "Fetching what validates, with npm"
+    (cd "$folder" && npm ci --loglevel=error --fetch-retries=1 --no-progress \
+        --ignore-scripts --no-audit --no-fund >/dev/null)
     cp tests/openapi/package-lock.json "$folder/installed"
 fi
 

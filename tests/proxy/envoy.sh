@@ -9,9 +9,10 @@ cd "$(dirname "$0")/../.."
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 if [ ! -e "$folder/installed" ]; then
-    npm install --silent --ignore-scripts --no-audit --no-fund \
-        --prefix "$folder" @grpc/grpc-js-xds@1.14.1 protobufjs@8.8.1 \
-        js-yaml@5.5.0
+    echo "Fetching Envoy's message types with npm"
+    npm install --loglevel=error --fetch-retries=1 --no-progress \
+        --ignore-scripts --no-audit --no-fund --prefix "$folder" \
+        @grpc/grpc-js-xds@1.14.1 protobufjs@8.8.1 js-yaml@5.5.0 >/dev/null
     touch "$folder/installed"
 fi
 NODE_PATH=$folder/node_modules node tests/proxy/envoy.js deploy/proxy/envoy.yaml
