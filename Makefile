@@ -9,6 +9,7 @@
 #= CONNECTIONS=1 RATE=0
 #=                     connections and requests a second of `make load`
 #= DURATION=3          seconds of a measurement, and of `make soak` (600)
+#= RELEASE=trixie      of Debian, for `make debian-test` and `make image-test`
 #= B=build             where everything built goes
 #= CC=gcc              or clang; HOST_CC= where CC builds for another machine
 #= SAN=                address, undefined, address,undefined or thread
@@ -298,16 +299,21 @@ tsan: ; $(remake) SAN=thread check ## run every test, threads watched
 ubsan: | $(filter asan,$(MAKECMDGOALS))
 tsan: | $(filter asan ubsan,$(MAKECMDGOALS))
 
+debian-test: ## try the two commands of the README in a bare Debian
+	$(setup) debootstrap
+	tests/debian/run.sh $(or $(RELEASE),trixie)
+
+# CHECK=daemon: the build in the image runs no tests.
 image_packages := podman runc netavark aardvark-dns catatonit iptables
 IMAGE ?= attentiond
 image: ## build the container image, with docker or podman (minutes)
 	@tools/image.sh $(IMAGE) $(VERSION) $(IMAGE_FLAGS)
 
-image-test: ## build the image, look into it, run it locked up and small
+image-test: ## build the image on RELEASE, look into it, run it locked up
 	@tools/engine.sh >/dev/null 2>&1 || \
 	tests/support/setup.sh $(image_packages)
 	$(setup) debootstrap python3
-	tests/image/test_image.py $(VERSION)
+	tests/image/test_image.py $(VERSION) $(or $(RELEASE),bookworm) $(CHECK)
 
 proxy-test: ## lose replicas behind HAProxy and nginx
 	$(setup) $(build_packages) $(loader_packages) haproxy nginx-light \
@@ -392,7 +398,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: FORCE all arm64 arm64-test asan bench bench-built build-unit check \
-	check-built check-metrics check-more check-unit clean daemon \
+	check-built check-metrics check-more check-unit clean daemon debian-test \
 	help image image-test install lint load load-built load-giant load-small \
 	openapi openloop proxy-test run sanitize setup soak test test-exhaustive \
 	tsan ubsan uninstall unit-check

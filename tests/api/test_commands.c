@@ -156,7 +156,7 @@ END_TEST
 START_TEST(help_tells_targets_and_settings_in_columns)
 {
     shell_expect("make help", 0,
-                 (const char *const[]){"\nrun             ", "\nimage-test  ",
+                 (const char *const[]){"\nrun             ", "\ndebian-test  ",
                                        "\nPORT=8080 ", "\nURL= ", NULL});
     char *text = shell_said("make help | awk 'length($0) > 80 || /\\$\\(/'",
                             0);

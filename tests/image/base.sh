@@ -1,25 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: base.sh ENGINE
-# Sees to it that the engine has debian:bookworm-slim: unless it is there, it
-# is made from Debian's packages, so that no registry is needed.
+# usage: base.sh ENGINE RELEASE
+# Sees to it that the engine has debian:RELEASE-slim: unless it is there, it is
+# made from Debian's packages, so that no registry is needed, and as slim: of
+# the documents it and what it installs keep copyrights and links alone.
 set -eu
+cd "$(dirname "$0")/../.."
 
 engine=$1
-name=docker.io/library/debian:bookworm-slim
-! $engine image inspect $name >/dev/null 2>&1 || exit 0
+release=$2
+name=docker.io/library/debian:$release-slim
+! $engine image inspect "$name" >/dev/null 2>&1 || exit 0
 
-echo "Making $name from packages"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 root=$work/root
-debootstrap --variant=minbase bookworm "$root" >"$work/log" ||
-    { tail -n 20 "$work/log" >&2; exit 1; }
-# What the machine knows of mirrors and proxies, the image's builder needs.
-cp /etc/apt/sources.list.d/debian.sources "$root/etc/apt/sources.list.d/" \
-    2>/dev/null || :
-cp /etc/apt/apt.conf.d/99* "$root/etc/apt/apt.conf.d/" 2>/dev/null || :
+tests/debian/root.sh "$release" "$root"
+cat >"$root/etc/dpkg/dpkg.cfg.d/docker" <<END
+path-exclude /usr/share/doc/*
+path-include /usr/share/doc/*/copyright
+path-exclude /usr/share/info/*
+path-exclude /usr/share/locale/*
+path-exclude /usr/share/man/*
+END
+find "$root/usr/share/doc" -type f ! -name copyright -delete
 rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* \
-    "$root"/usr/share/locale "$root"/usr/share/man "$root"/usr/share/info
+    "$root"/usr/share/locale/* "$root"/usr/share/man/* \
+    "$root"/usr/share/info/*
 tar -C "$root" -cf "$work/base.tar" .
-$engine import "$work/base.tar" $name >/dev/null
+$engine import "$work/base.tar" "$name" >/dev/null
