@@ -3,7 +3,7 @@
 # loads and their papers: no shell, no package manager, nothing to write to.
 # `make image` builds it with the labels and dates of the commit, and so does
 #     docker build -t attentiond .   (podman: with --format docker)
-#     docker run --rm -p 8080:8080 attentiond
+#     docker run --rm -p 127.0.0.1:8080:8080 attentiond
 # without.
 ARG BASE=debian:bookworm-slim
 
@@ -19,7 +19,9 @@ FROM tools AS test
 WORKDIR /src
 COPY . .
 ENV CFLAGS=-O2 WERROR=1
-RUN make -j"$(nproc)" check-unit
+# Or daemon, where these sources have been tested on this base.
+ARG CHECK=check-unit
+RUN make -j"$(nproc)" daemon $CHECK
 
 FROM test AS build
 # Another directory than that of the tests builds anew, to compare.

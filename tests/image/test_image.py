@@ -4,7 +4,10 @@
 should be run: nothing to write to, no capability, few processes, and with half
 a core and 64 MB, of which the daemon has to know.
 
-usage: test_image.py VERSION
+usage: test_image.py VERSION RELEASE [CHECK]
+
+The base is the slim image of that release of Debian; CHECK goes to the
+Dockerfile: what of the tests the build runs.
 """
 import concurrent.futures
 import glob
@@ -20,7 +23,7 @@ import urllib.error
 import urllib.request
 
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-VERSION = sys.argv[1]
+VERSION, RELEASE, *CHECK = sys.argv[1:]
 NAME = "attentiond-test"
 MB = 10 ** 6
 LOCKED = ["--pull=never", "--read-only", "--cap-drop=ALL", "--pids-limit=16",
@@ -44,7 +47,10 @@ def engine(*words):
 
 def build(name, *flags):
     started = time.monotonic()
-    output_of("tools/image.sh", name, VERSION, "--network=host", *flags)
+    base = ["--build-arg", f"BASE=debian:{RELEASE}-slim"]
+    check = [word for c in CHECK for word in ("--build-arg", f"CHECK={c}")]
+    output_of("tools/image.sh", name, VERSION, "--network=host", *base, *check,
+              *flags)
     print(f"\nbuilt {name} in {time.monotonic() - started:.0f} s", flush=True)
 
 
@@ -73,7 +79,7 @@ def wait_until_ready(port, patience=30):
 class ImageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        output_of("tests/image/base.sh", ENGINE)
+        output_of("tests/image/base.sh", ENGINE, RELEASE)
         build(NAME)
         cls.image = json.loads(engine("image", "inspect", NAME))[0]
         cls.root = tempfile.mkdtemp()
@@ -154,6 +160,17 @@ class ImageTest(unittest.TestCase):
         for path in self.files("/lib"):
             md5 = output_of("md5sum", self.root + path).split()[0]
             self.assertIn(md5, sums, path)
+
+    def test_papers_are_the_same_on_a_base_without_documents(self):
+        build(NAME + ":built", "--target=build")
+        engine("run", "--rm", "--pull=never", "--network=host",
+               NAME + ":built", "sh", "-ec", """
+               cp -a /image /kept
+               rm -rf /usr/share/doc
+               tools/image_root.sh build/attentiond /image 1700000000
+               diff -r /kept /image""")
+        for path in glob.glob(self.root + "/usr/share/doc/*/copyright"):
+            self.assertGreater(os.path.getsize(path), 100, path)
 
     def test_image_says_how_to_run_it(self):
         config = self.image["Config"]
@@ -271,4 +288,4 @@ if __name__ == "__main__":
                           TREE + "/tests/image/containers.conf")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
     ENGINE = output_of("tools/engine.sh").strip()
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
