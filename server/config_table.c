@@ -63,7 +63,8 @@ const struct config_row config_table[CONFIG_ROWS] = {
      "least bytes a second of an upload or a reader; 0: any within "
      "--idle-timeout"},
     {NULL, "min-rate-after", SECONDS, &config.min_rate_after_s, "5", 0.1,
-     3600, "SECONDS", "time over which min-rate is measured"},
+     3600, "SECONDS", "time over which min-rate is measured; for a reader "
+     "that of 128 KiB at least"},
     {"Shutdown", "drain-delay", SECONDS, &config.drain_delay_s, "0", 0, 3600,
      "SECONDS",
      "after SIGTERM: how long to be unready but accept still; 5 behind a "

@@ -4,7 +4,11 @@
  * --min-rate-after at the least rate within that time, again and again: a
  * window begins when they have. With no least rate they must not be silent for
  * --idle-timeout. A reader's time does not run while the kernel holds no bytes
- * for it.
+ * for it; and its window is not shorter than READER_STEP_BYTES take, for what
+ * a peer has read is told to us in steps as large as its buffer.
+ *
+ * Whoever has sent what we have not read yet is not late: we are. And if the
+ * watch itself has not run for LATE_NS, everybody's time begins again.
  *
  * Whoever is ended has its receiving side shut: the HTTP library then sees
  * the end of the connection and comes out with it on the guest's own thread.
@@ -29,12 +33,15 @@
 
 #define RESERVED_TIMEOUT_S 1.0
 #define SILENT_NS 500000000 /* whoever sends meets its deadline by itself */
+#define LATE_NS 1000000000
+#define READER_STEP_BYTES 131072.0
 
 static struct {
     struct guest *place;
     int64_t places, limit;
     atomic_llong count;
     atomic_int top;                     /* places in use are below it */
+    int64_t looked_ns, woke_ns;         /* the watch; after a long silence */
 } house;
 
 bool guest_open(int64_t descriptors, int64_t limit)
@@ -131,11 +138,27 @@ static void begin_window(struct guest *g, int64_t since_ns, int64_t bytes)
     g->window_bytes = bytes;
 }
 
-/* bytes: moved so far. */
-static bool is_below_rate(struct guest *g, int64_t bytes, int64_t now_ns)
+/* When the guest began to do what it does; or we to look again. */
+static int64_t began_ns(const struct guest *g)
+{
+    int64_t since = atomic_load(&g->since_ns);
+
+    return since > house.woke_ns ? since : house.woke_ns;
+}
+
+static double window_s(double step_bytes)
+{
+    double step_s = step_bytes / (double)config.min_rate_bytes;
+
+    return step_s > config.min_rate_after_s ? step_s : config.min_rate_after_s;
+}
+
+/* bytes: moved so far, as we are told in such steps. */
+static bool is_below_rate(struct guest *g, int64_t bytes, double step_bytes,
+                          int64_t now_ns)
 {
     bool any = config.min_rate_bytes == 0;
-    double most_s = any ? config.idle_timeout_s : config.min_rate_after_s;
+    double most_s = any ? config.idle_timeout_s : window_s(step_bytes);
     double least = any ? 1.0 : (double)config.min_rate_bytes * most_s;
     double moved = (double)(bytes - g->window_bytes);
     double seconds = (double)(now_ns - g->window_ns) * 1e-9;
@@ -149,11 +172,13 @@ static bool is_below_rate(struct guest *g, int64_t bytes, int64_t now_ns)
 
 static bool sends_too_slowly(struct guest *g, int64_t now_ns)
 {
-    int64_t since_ns = atomic_load(&g->since_ns);
+    int64_t bytes = atomic_load(&g->bytes);
 
-    if (g->window_ns < since_ns)
-        begin_window(g, since_ns, 0);
-    return is_below_rate(g, atomic_load(&g->bytes), now_ns);
+    if (g->window_ns < atomic_load(&g->since_ns))
+        begin_window(g, atomic_load(&g->since_ns), 0);
+    if (g->window_ns < house.woke_ns)
+        begin_window(g, now_ns, bytes);
+    return is_below_rate(g, bytes, 1.0, now_ns);
 }
 
 static bool ask_kernel(const struct guest *g, struct tcp_info *info)
@@ -170,9 +195,10 @@ static bool reads_too_slowly(struct guest *g, int64_t now_ns)
 
     if (ioctl(g->fd, SIOCOUTQ, &waiting) != 0 || !ask_kernel(g, &info))
         return false;
-    if (waiting == 0 || g->window_ns < atomic_load(&g->since_ns))
+    if (waiting == 0 || g->window_ns < began_ns(g))
         begin_window(g, now_ns, (int64_t)info.tcpi_bytes_acked);
-    return is_below_rate(g, (int64_t)info.tcpi_bytes_acked, now_ns);
+    return is_below_rate(g, (int64_t)info.tcpi_bytes_acked, READER_STEP_BYTES,
+                         now_ns);
 }
 
 /* Above the limits one has no time to say nothing. */
@@ -197,7 +223,7 @@ static bool is_kept_in_vain(struct guest *g, int64_t now_ns)
 {
     double timeout_ns = header_timeout_s(g) * 1e9;
     struct tcp_info info = { .tcpi_state = 0 };
-    bool first = g->window_ns < atomic_load(&g->since_ns);
+    bool first = g->window_ns < began_ns(g);
 
     if (!first && (double)(now_ns - g->window_ns) < timeout_ns)
         return false;
@@ -210,9 +236,14 @@ static bool is_kept_in_vain(struct guest *g, int64_t now_ns)
     return false;
 }
 
+static bool is_late(struct guest *g, bool late)
+{
+    return late && socket_unread(g->fd) == 0;
+}
+
 static void look_at(struct guest *g, int64_t now_ns)
 {
-    double seconds = (double)(now_ns - atomic_load(&g->since_ns)) * 1e-9;
+    double seconds = (double)(now_ns - began_ns(g)) * 1e-9;
 
     if (atomic_load(&g->verdict) != PROBLEM_NONE) {
         shutdown(g->fd, SHUT_RD);   /* its thread has not seen that yet */
@@ -220,11 +251,12 @@ static void look_at(struct guest *g, int64_t now_ns)
     }
     switch ((enum guest_doing)atomic_load(&g->doing)) {
     case GUEST_NEW:
-        if (seconds > header_timeout_s(g) || has_left(g))
+        if (is_late(g, seconds > header_timeout_s(g)) || has_left(g))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_KEPT:
-        if (seconds > config.idle_timeout_s || is_kept_in_vain(g, now_ns))
+        if (is_late(g, seconds > config.idle_timeout_s
+                       || is_kept_in_vain(g, now_ns)))
             end(g, PROBLEM_NONE);
         break;
     case GUEST_UPLOADS:
@@ -232,7 +264,7 @@ static void look_at(struct guest *g, int64_t now_ns)
             end(g, PROBLEM_NONE);
         else if (atomic_load(&g->deadline_ns) <= now_ns - SILENT_NS)
             end(g, PROBLEM_DEADLINE);
-        else if (sends_too_slowly(g, now_ns))
+        else if (is_late(g, sends_too_slowly(g, now_ns)))
             end(g, PROBLEM_BODY_STALLED);
         break;
     case GUEST_READS:
@@ -253,6 +285,9 @@ void guest_look(int64_t now_ns)
 {
     int top = atomic_load(&house.top);
 
+    if (now_ns - house.looked_ns > LATE_NS)
+        house.woke_ns = now_ns;
+    house.looked_ns = now_ns;
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "request.h"
+#include "socket.h"
 
 #define MOST_NS INT64_C(30000000000)    /* all in all */
 #define SILENT_NS INT64_C(2000000000)   /* without a byte */
@@ -82,7 +83,8 @@ int linger_look(struct pollfd *at)
     admit_new();
     for (int i = count - 1; i >= 0; i--)
         if (now - list[i].since_ns > MOST_NS
-            || now - list[i].heard_ns > SILENT_NS)
+            || (now - list[i].heard_ns > SILENT_NS
+                && socket_unread(list[i].fd) == 0))
             drop(i);
     for (int i = 0; i < count; i++)
         at[i] = (struct pollfd){ .fd = list[i].fd,

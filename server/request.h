@@ -138,6 +138,7 @@ struct request {
     bool watched;
     int asked;                      /* how often, whether it is there */
     int64_t asked_ns;
+    bool cut;                       /* by the watch */
     int64_t watch_number;
     bool done;                      /* the walk is over: reply */
 

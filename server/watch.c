@@ -94,6 +94,7 @@ void watch_add(struct request *r)
         watch.head->watch_previous = r;
     watch.head = r;
     r->watched = true;
+    r->cut = false;
     r->watch_number = watch.next_number++;
     atomic_fetch_add(&watch.count, 1);
     pthread_mutex_unlock(&watch.lock);
@@ -186,17 +187,18 @@ static int look_around(struct pollfd *at, int *wait_ms)
     if (watch.head != NULL)
         *wait_ms = min_wait(*wait_ms, ROUND_MS);
     for (struct request *r = watch.head; r != NULL && n < room;
-         r = r->watch_next, n++) {
+         r = r->watch_next) {
+        if (r->cut && is_suspended(r))
+            continue;
         short events = is_to_be_asked(r, now) ? POLLRDHUP : 0;
 
         eyes[n] = (struct eye){ r->watch_number, r->deadline_ns <= now };
-        at[n] = (struct pollfd){ .fd = r->fd,
+        at[n] = (struct pollfd){ .fd = r->cut ? -1 : r->fd,
                                  .events = is_suspended(r) ? events : 0 };
-        if (!eyes[n].late)
-            *wait_ms = min_wait(*wait_ms,
-                                (r->deadline_ns - now) / 1000000 + 1);
-        else
-            *wait_ms = 0;
+        if (!r->cut)
+            *wait_ms = eyes[n].late ? 0 :
+                min_wait(*wait_ms, (r->deadline_ns - now) / 1000000 + 1);
+        n++;
     }
     pthread_mutex_unlock(&watch.lock);
     return n;
@@ -234,9 +236,11 @@ static void ask_whether_there(struct request *r)
         send(r->fd, probe, n, how | MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* A reply that has not begun is cut, or replaced, by who would begin it. */
+/* A reply that has not begun is cut, or replaced, by who would begin it. Where
+ * a task is in hand, which may take its time, once is enough. */
 static void cut(struct request *r, enum problem problem)
 {
+    r->cut = true;
     if (!is_suspended(r)
         && atomic_load_explicit(&r->begun, memory_order_relaxed))
         socket_cut(r->fd, r->http_1_0);
@@ -373,12 +377,12 @@ static bool wait_for_guests(int64_t until_ms, bool cut_off)
 /* What is still in hand is told that it will not be finished. */
 static void cut_all(void)
 {
-    pthread_mutex_lock(&watch.lock);
-    int64_t newest = watch.next_number;
-    pthread_mutex_unlock(&watch.lock);
+    int wait_ms = 0, n;
 
-    for (int64_t number = 0; number < newest; number++) {
-        struct request *r = hold(number);
+    make_room();
+    n = look_around(polled + FIXED, &wait_ms);
+    for (int i = 0; i < n; i++) {
+        struct request *r = hold(eyes[i].number);
 
         if (r != NULL)
             cut(r, PROBLEM_DRAINING);

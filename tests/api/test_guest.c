@@ -4,6 +4,7 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +216,8 @@ static void check_reader_is_cut(const char *const *arguments, int pieces)
 
 START_TEST(reader_that_stops_is_cut)
 {
-    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
+    const char *arguments[] = { "--min-rate-after", "0.7", "--min-rate",
+                                "256KiB", NULL };
 
     check_reader_is_cut(arguments, 0);
 }
@@ -233,9 +235,74 @@ END_TEST
 /* Megabytes a second at first buy no time later. */
 START_TEST(fast_reader_that_stops_is_cut)
 {
-    const char *arguments[] = { "--min-rate-after", "0.7", NULL };
+    const char *arguments[] = { "--min-rate-after", "0.7", "--min-rate",
+                                "256KiB", NULL };
 
     check_reader_is_cut(arguments, 60);
+}
+END_TEST
+
+/* 48 KiB a second, and the kernel tells the daemon of it in steps of 64 KiB
+ * or more, which take longer than the time of the least rate. */
+START_TEST(reader_at_the_least_rate_gets_its_reply_whole)
+{
+    const char *arguments[] = { "--min-rate-after", "0.5", "--min-rate",
+                                "32KiB", NULL };
+    char *large = call_json(1500, 8, ""), *text = malloc(64 << 20);
+
+    start(arguments);
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_post(fd, "", large));
+    for (int i = 0; i < 80; i++) {
+        ck_assert_int_eq(recv(fd, text, 4915, MSG_WAITALL), 4915);
+        daemon_rest(0.1);
+    }
+    ck_assert(raw_closed(fd, 0.0) == false);
+    ck_assert_double_eq(metric(d.port, "attention_cancelled_total{"
+                               "reason=\"gone_in_reply\"}"), 0);
+    close(fd);
+    free(text);
+    free(large);
+    daemon_stop(&d);
+}
+END_TEST
+
+/* All of it lay in the kernel, and nobody else is to blame that it was not
+ * read in time. */
+START_TEST(frozen_daemon_accuses_nobody)
+{
+    const char *arguments[] = { "--min-rate-after", "0.5", "--header-timeout",
+                                "0.5", NULL };
+    char *body = call_json(400, 32, "\"return\":[\"lse\"]"), text[65536];
+    char head[128];
+    int fd[8];
+
+    start(arguments);
+    snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+             "Content-Length: %zu\r\n\r\n", strlen(body));
+    for (int i = 0; i < 8; i++) {
+        fd[i] = raw_open(d.port);
+        ck_assert(i % 2 == 0 ? raw_say(fd[i], head)
+                             : raw_send(fd[i], head, 30));
+    }
+    daemon_rest(0.2);
+    kill(d.pid, SIGSTOP);
+    for (int i = 0; i < 8; i++) {
+        ck_assert(i % 2 == 0 || raw_say(fd[i], head + 30));
+        ck_assert(raw_send(fd[i], body, 50000));
+    }
+    daemon_rest(1.5);
+    kill(d.pid, SIGCONT);
+    daemon_rest(0.3);
+    for (int i = 0; i < 8; i++)
+        ck_assert(raw_say(fd[i], body + 50000));
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(raw_reply(fd[i], text, sizeof text, 20), 200);
+        close(fd[i]);
+    }
+    free(body);
+    daemon_stop(&d);
 }
 END_TEST
 
@@ -278,6 +345,8 @@ int main(void)
         reader_that_stops_is_cut,
         reader_that_stops_is_cut_with_no_least_rate_too,
         fast_reader_that_stops_is_cut,
+        reader_at_the_least_rate_gets_its_reply_whole,
+        frozen_daemon_accuses_nobody,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
     };
