@@ -54,28 +54,27 @@ static void unpack_refuse(struct request *r)
     }
 }
 
-/* r->body becomes what was in the gzip body. */
-static void unpack_end(struct request *r)
+/* r->body becomes what was in the gzip body. False: r->fault is set. */
+static bool unpack_end(struct request *r)
 {
     gzip_close(r->unpacking);
     r->unpacking = NULL;
     if (r->unpack_status != GZIP_OK) {
         unpack_refuse(r);
-        return;
+        return false;
     }
     buffer_free(&r->body);
     r->body = r->plain;
     r->plain = (struct buffer){ .data = NULL };
     r->gzip = false;
+    return true;
 }
 
 int64_t decode_next(struct request *r)
 {
     if (r->gzip && r->unpacking == NULL)
         return unpack_begin(r);
-    if (r->gzip)
-        unpack_end(r);
-    if (r->fault.problem != PROBLEM_NONE)
+    if (r->gzip && !unpack_end(r))
         return 0;
     if (r->form == NULL)
         r->form = r->form_declared != NULL ? r->form_declared

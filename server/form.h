@@ -24,7 +24,7 @@ struct request;
 struct form {
     const char *name;
     const char *media_type;
-    /* the number of tasks of the next batch; 0: complete, or r->fault */
+    /* the number of tasks of the next batch; 0: over, and r->fault counts */
     int64_t (*decode_next)(struct request *r);
     /* one task, 2 ms at most; false: it goes on with the next call */
     bool (*decode_task)(struct request *r, int64_t task);

@@ -35,7 +35,7 @@ static const struct stage *stage_of(const struct request *r)
 
 int64_t work_prepare(struct request *r)
 {
-    while (r->stage <= STEP_ENCODE && r->fault.problem == PROBLEM_NONE) {
+    do {
         int64_t tasks = stage_of(r)->next(r);
 
         if (tasks > 0)
@@ -43,7 +43,7 @@ int64_t work_prepare(struct request *r)
         if (!r->streamed)
             request_mark(r, r->stage);
         r->stage++;
-    }
+    } while (r->stage <= STEP_ENCODE && r->fault.problem == PROBLEM_NONE);
     return 0;
 }
 

@@ -5,7 +5,8 @@
  *
  * A stage is a sequence of batches. next() is called by one thread, with no
  * task of the request running: it prepares the next batch and returns its
- * number of tasks, or 0 when the stage is complete or r->fault is set. The
+ * number of tasks, or 0 when the stage is over. It alone says so, and r->fault
+ * counts only then: a decoder that refused may go on to find out why. The
  * tasks of a batch are independent; where decoding has several, others may do
  * them anew. task() does one, in at most about 2 ms; false says that it
  * stopped on the way and wants to be called again with the same lane. lane
@@ -32,8 +33,8 @@ extern const struct stage stages[STAGE_COUNT];
  * *tasks prepared. */
 bool work_inline(struct request *r, int64_t *tasks);
 
-/* The next batch with tasks, of this stage or a later one; 0: none is left,
- * or r->fault is set. */
+/* The next batch with tasks, of this stage or a later one; 0: the walk is
+ * over, since none is left or the last stage set r->fault. */
 int64_t work_prepare(struct request *r);
 
 /* Stops a request from within a task: the first problem stays. */
