@@ -4,12 +4,6 @@
  * every piece of the body, when the body is complete, and when a suspended
  * request comes back; on_completed() is the only end of a request, on_guest()
  * begin and end of a connection.
- *
- * A connection that comes back from suspension is read before it is written
- * to, and closed if the peer has closed its sending side; unless it has a
- * time-out of its own, for then it is visited before. Hence RESUMED_TIMEOUT_S.
- * The library has none besides: with one it sets a clock whenever a thread
- * waits and minds a list for every read and write, and guest.c looks anyway.
  */
 #include "listen.h"
 
@@ -27,6 +21,7 @@
 #include "guest.h"
 #include "header.h"
 #include "metrics.h"
+#include "mhd.h"
 #include "mhd_0_9.h"
 #include "notify.h"
 #include "queue.h"
@@ -41,7 +36,6 @@
  * where it has more than 32 KiB; but half of it is the piece in which a body
  * comes, and in pieces of 16 KiB bodies of 200 KB and more take 20 % longer. */
 #define CONNECTION_MEMORY_BYTES ((size_t)64 << 10)
-#define RESUMED_TIMEOUT_S 3600u
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
@@ -113,7 +107,7 @@ static enum MHD_Result arrive(struct request *r)
 static void to_queue(struct request *r, int64_t tasks)
 {
     atomic_store(&r->where, PHASE_QUEUE);
-    MHD_suspend_connection(r->connection);
+    mhd_suspend(r->connection);
     watch_add(r);
     if (queue_push(r, tasks))
         return;
@@ -158,16 +152,13 @@ void listen_resume(struct request *r)
     if (!r->done) {
         watch_remove(r);
         r->done = true;
-        MHD_set_connection_option(r->connection,
-                                  MHD_CONNECTION_OPTION_TIMEOUT,
-                                  RESUMED_TIMEOUT_S);
     }
     MHD_resume_connection(r->connection);
 }
 
 static enum MHD_Result come_back(struct request *r)
 {
-    MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    mhd_resumed(r->connection);
     if (r->streamed && r->deadline_ns <= request_now_ns())
         queue_abort(r, PROBLEM_DEADLINE);
     if (atomic_load(&r->stop) == PROBLEM_CANCELLED)

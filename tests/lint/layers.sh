@@ -32,7 +32,7 @@ function file_exists(path,    found, line)
 }
 BEGIN {
     door["microhttpd.h"] = "server listen, server reply, server header, " \
-        "server mhd_0_9"
+        "server mhd, server mhd_0_9"
     door["jansson.h"] = "server members_small, server decode_oip"
     door["cblas.h"] = "lib blas"
     door["pthread.h"] = "server queue, server work, server watch"
