@@ -47,11 +47,12 @@ def engine(*words):
 
 def build(name, *flags):
     started = time.monotonic()
+    print(f"\nbuilding {name}: up to some four minutes", flush=True)
     base = ["--build-arg", f"BASE=debian:{RELEASE}-slim"]
     check = [word for c in CHECK for word in ("--build-arg", f"CHECK={c}")]
     output_of("tools/image.sh", name, VERSION, "--network=host", *base, *check,
               *flags)
-    print(f"\nbuilt {name} in {time.monotonic() - started:.0f} s", flush=True)
+    print(f"built {name} in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def ask(port, path, body=None, timeout=60):

@@ -68,7 +68,8 @@ def main():
     p.add_argument("--seconds", type=float, default=20)
     p.add_argument("--turns", type=int, default=3)
     options = p.parse_args()
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n")
+    print(f"Some {options.turns * options.seconds / 20:.0f} minutes; load of "
+          f"the machine before: {os.getloadavg()[0]:.1f}\n", flush=True)
     report, p99s, lost, alone, beside = Report(), [], 0, [], []
     with Server([options.daemon, "--port", "0", "--log", "none"],
                 "stderr") as service, tempfile.NamedTemporaryFile() as file:

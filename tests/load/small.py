@@ -188,7 +188,8 @@ def main():
     options = p.parse_args()
     command = [options.daemon, "--port", "0", "--log", "none"]
 
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n")
+    print(f"Some five minutes; load of the machine before: "
+          f"{os.getloadavg()[0]:.1f}\n", flush=True)
     report = Report()
     with Server(command, "stderr") as service, \
             Server([f"{options.tools}/swallow", "0", POOL_KIB],

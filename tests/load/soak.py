@@ -174,6 +174,8 @@ def main():
     with Server([options.daemon, "--port", "0", "--log", "none"],
                 "stderr") as service:
         soak, pid = Soak(service.url), service.process.pid
+        print(f"Twelve clients for {options.seconds:.0f} s, in silence",
+              flush=True)
         soak.run(options.seconds / 10)
         start = look(pid)
         soak.run(options.seconds * 0.9)

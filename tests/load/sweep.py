@@ -242,6 +242,9 @@ def draw(options, rows):
 
 def sweep(options, url, floor_url):
     rows, n = [], options.first
+    Client(url).ask("GET", "/livez")
+    print(f"Sweeping n = {n} ... {options.last}: a quarter of a minute each, "
+          "more above 1000", file=sys.stderr)
     with open(f"{options.out}/sweep.csv", "w") as file:
         table = csv.DictWriter(file, COLUMNS)
         table.writeheader()
