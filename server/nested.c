@@ -19,22 +19,19 @@ size_t nested_width(enum attn_in id, enum attn_dtype dtype)
     }
 }
 
-/* "NaN", "Infinity" or "-Infinity" at p: behind it, or NULL. */
-static const char *special(const char *p, const char *end, double *value)
+const char *nested_special(const char *p, const char *end, double *value)
 {
     static const struct {
         const char *text;
-        size_t length;
         double value;
-    } words[] = {{"\"NaN\"", 5, NAN},
-                 {"\"Infinity\"", 10, INFINITY},
-                 {"\"-Infinity\"", 11, -INFINITY}};
+    } words[] = {{"NaN", NAN}, {"Infinity", INFINITY},
+                 {"-Infinity", -INFINITY}};
 
-    for (int i = 0; i < 3; i++) {
-        if ((size_t)(end - p) >= words[i].length &&
-            memcmp(p, words[i].text, words[i].length) == 0) {
+    for (int i = 0; p < end && *p == '"' && i < 3; i++) {
+        const char *next = syntax_after_word(p, end, words[i].text);
+        if (next) {
             *value = words[i].value;
-            return p + words[i].length;
+            return next;
         }
     }
     return NULL;
@@ -167,7 +164,7 @@ static const char *read_values(const struct element *e, const char *p,
         at += (int64_t)got;
         p = syntax_after_space(p, end);
         if (got == 0) {
-            p = e->special ? special(p, end, &value) : NULL;
+            p = e->special ? nested_special(p, end, &value) : NULL;
             if (!p)
                 return NULL;
             e->special(data, at++, value);

@@ -65,6 +65,10 @@ enum walk nested_scan(struct nested_scan *s);
 /* Bytes of one element: 4 or 8, 1 for booleans, 8 for integers. */
 size_t nested_width(enum attn_in id, enum attn_dtype dtype);
 
+/* One of the strings that stand for numbers, "NaN", "Infinity", "-Infinity", at
+ * p: behind it, or NULL. */
+const char *nested_special(const char *p, const char *end, double *value);
+
 /* Reads a range into data, the whole tensor's array. */
 bool nested_read(const struct nested *t, const struct nested_range *r,
                  enum attn_dtype dtype, void *data);

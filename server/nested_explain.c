@@ -59,18 +59,6 @@ static const char *advice(const struct nested_explain *w, char first)
     return "";
 }
 
-static bool is_special(const char *p, const char *end)
-{
-    static const char *const words[] = {"\"NaN\"", "\"Infinity\"",
-                                        "\"-Infinity\""};
-    size_t n = (size_t)(end - p);
-    for (int i = 0; i < 3; i++) {
-        if (n == strlen(words[i]) && memcmp(p, words[i], n) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A value that is no list. */
 struct value {
     const char *text, *end;
@@ -91,6 +79,7 @@ static void read_value(struct nested_explain *w, struct value *v)
 {
     struct syntax *t = w->text;
     char c = *t->p;
+    double value;
 
     *v = (struct value){.text = t->p};
     v->boolean = c == 't' || c == 'f';
@@ -101,7 +90,7 @@ static void read_value(struct nested_explain *w, struct value *v)
     else
         t->p = after_value(t->p, t->end);
     v->end = t->p;
-    v->special = c == '"' && is_special(v->text, v->end);
+    v->special = nested_special(v->text, v->end, &value) == v->end;
 }
 
 static bool overflows(const struct nested_explain *w, const struct value *v)

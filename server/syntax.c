@@ -4,6 +4,9 @@
  */
 #include "syntax.h"
 
+#include <ctype.h>
+#include <string.h>
+
 const char *syntax_kind(const char *p, const char *end)
 {
     char c = p < end ? *p : '\0';
@@ -38,6 +41,28 @@ const char *syntax_after_string(const char *p, const char *end)
     bool in_string = true;
     p = string_on(p + 1, end, &in_string);
     return in_string ? NULL : p;
+}
+
+/* Six bytes such as \u004e for N. */
+static bool is_escaped(const char *p, const char *end, char c)
+{
+    char high = "0123456789abcdef"[c >> 4], low = "0123456789abcdef"[c & 15];
+
+    return end - p >= 6 && memcmp(p, "\\u00", 4) == 0 && p[4] == high &&
+           (p[5] == low || p[5] == toupper(low));
+}
+
+const char *syntax_after_word(const char *p, const char *end, const char *word)
+{
+    for (p++; *word; word++) {
+        if (p < end && *p == *word)
+            p++;
+        else if (is_escaped(p, end, *word))
+            p += 6;
+        else
+            return NULL;
+    }
+    return p < end && *p == '"' ? p + 1 : NULL;
 }
 
 /* One byte outside strings. True: the value is complete. */

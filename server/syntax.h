@@ -34,6 +34,11 @@ const char *syntax_kind(const char *p, const char *end);
 /* p at an opening quote: behind the closing one, or NULL. */
 const char *syntax_after_string(const char *p, const char *end);
 
+/* p at an opening quote: behind the closing one if the string, its escapes
+ * read, is this word of ASCII letters and signs; or NULL. */
+const char *syntax_after_word(const char *p, const char *end,
+                              const char *word);
+
 /* A slice of the way behind any value, p at its start; t is zero but for p
  * and end. Refused where the text ends first. */
 enum walk syntax_skip(struct syntax *t);

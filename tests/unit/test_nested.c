@@ -41,7 +41,9 @@ static char *put_element(char *p)
     double *value = &t.element[t.n++];
     if (t.with_specials && below(50) == 0) {
         *value = below(2) ? (double)NAN : (double)-INFINITY;
-        return stpcpy(p, isnan(*value) ? "\"NaN\"" : "\"-Infinity\"");
+        const char *const texts[] = {"\"-Infinity\"", "\"\\u002dInfinity\"",
+                                     "\"NaN\"", "\"\\u004EaN\""};
+        return stpcpy(p, texts[(isnan(*value) ? 2 : 0) + below(2)]);
     }
     char *end = p + sprintf(p, t.format, random_normal(&seed));
     *value = strtod(p, NULL);
