@@ -69,6 +69,7 @@ api := $(patsubst %.c,$(O)/%,$(wildcard tests/api/test_*.c))
 bench := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/bench_*.c))
 loaders := $(patsubst %.c,$(O)/%,$(wildcard tests/load/*.c))
 examples := $(patsubst %.c,$(O)/%,$(wildcard docs/examples/*.c))
+injector := $(O)/tests/inject.so
 programs := $(unit) $(api) $(bench)
 embedded := openapi.yaml $(B)/openapi.json $(wildcard server/web/*)
 
@@ -159,6 +160,14 @@ $(loaders): $(O)/%: %.c
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(warnings) \
 		$(if $(WERROR),-Werror) $(sanitizer) $(LDFLAGS) $< -o $@ -lm \
 		$(shell $(PKG_CONFIG) --cflags --libs $(library))
+
+# What tests put before a daemon's libraries, to let calls fail.
+$(injector): $(O)/tests/inject/inject.o
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) $< -o $@ -ldl
+$(O)/tests/inject/inject.o: private include += -fno-sanitize=all \
+	$(if $(SAN),-DINJECT_NO_MALLOC)
+$(O)/tests/api/test_faults: | $(injector)
 
 $(examples): %: %.o $(O)/libattention.a
 	$(call say,LD,$@)

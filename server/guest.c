@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "client.h"
 #include "config.h"
@@ -61,9 +62,16 @@ static bool is_above_limits(const struct guest *g)
                                      && same >= config.connections_per_address);
 }
 
-struct guest *guest_at(int fd)
+static struct guest *guest_at(int fd)
 {
     return fd < house.places ? &house.place[fd] : NULL;
+}
+
+static uint64_t inode_of(int fd)
+{
+    struct stat file;
+
+    return fstat(fd, &file) == 0 ? file.st_ino : 0;
 }
 
 struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
@@ -75,10 +83,14 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
 
     if (client == NULL)
         return NULL;
+    if (atomic_load(&g->doing) != GUEST_ABSENT)
+        guest_leave(g, now_ns);     /* its number is free: so it is lost */
     spin_take(&g->held);
     address_print(&address, g->address);
     g->client = client;
     g->fd = fd;
+    g->inode = inode_of(fd);
+    g->request = NULL;
     g->lingers = g->nagles = false;
     g->reserved = is_above_limits(g);
     g->window_ns = 0;
@@ -87,8 +99,16 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
     while (top <= fd && !atomic_compare_exchange_weak(&house.top, &top,
                                                       fd + 1))
         continue;
-    guest_does(g, GUEST_NEW, now_ns);
+    guest_does(g, GUEST_ENTERS, now_ns);
     metrics_add(METRIC_CONNECTIONS, 0, 1);
+    return g;
+}
+
+struct guest *guest_begins(int fd)
+{
+    struct guest *g = guest_at(fd);
+
+    guest_does(g, GUEST_NEW, atomic_load(&g->since_ns));
     return g;
 }
 
@@ -276,9 +296,18 @@ static void look_at(struct guest *g, int64_t now_ns)
     }
 }
 
+/* The library closed it before it began with it. The descriptor is asked
+ * first: what began and was closed since does something else by then. */
+static bool is_lost(const struct guest *g)
+{
+    return inode_of(g->fd) != g->inode
+        && atomic_load(&g->doing) == GUEST_ENTERS;
+}
+
 static bool is_looked_at(int doing)
 {
-    return doing != GUEST_ABSENT && doing != GUEST_WAITS;
+    return doing != GUEST_ABSENT && doing != GUEST_ENTERS
+        && doing != GUEST_WAITS;
 }
 
 void guest_look(int64_t now_ns)
@@ -290,9 +319,11 @@ void guest_look(int64_t now_ns)
     house.looked_ns = now_ns;
     for (int i = 0; i < top; i++) {
         struct guest *g = &house.place[i];
+        int doing = atomic_load_explicit(&g->doing, memory_order_relaxed);
 
-        if (!is_looked_at(atomic_load_explicit(&g->doing,
-                                               memory_order_relaxed)))
+        if (doing == GUEST_ENTERS && is_lost(g))
+            guest_leave(g, now_ns);
+        if (!is_looked_at(doing))
             continue;
         spin_take(&g->held);
         look_at(g, now_ns);

@@ -19,10 +19,12 @@
 #include "problem.h"
 
 struct client;
+struct request;
 struct sockaddr;
 
 enum guest_doing {
     GUEST_ABSENT,
+    GUEST_ENTERS,     /* given to the HTTP library, which has not begun yet */
     GUEST_NEW,        /* connected, no request yet */
     GUEST_KEPT,       /* between two requests */
     GUEST_UPLOADS,    /* a body is coming */
@@ -33,6 +35,8 @@ enum guest_doing {
 struct guest {
     char address[ADDRESS_TEXT_MAX];
     int fd;
+    uint64_t inode;         /* of its socket: tells it from a later one */
+    struct request *request;    /* its I/O thread's own; NULL: none */
     bool reserved;          /* above the limits: only probes are answered */
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
@@ -56,8 +60,10 @@ bool guest_open(int64_t descriptors, int64_t limit);
 struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns);
 void guest_leave(struct guest *g, int64_t now_ns);
 
-/* The one that entered with this descriptor. */
-struct guest *guest_at(int fd);
+/* The one that entered with this descriptor: the library has begun with it,
+ * and will say when it closes it. If it cannot even begin, it closes without a
+ * word; the watch looks for that, and acts on nobody before. */
+struct guest *guest_begins(int fd);
 
 /* False: the connection was broken off. */
 bool guest_is_connected(const struct guest *g);

@@ -2,8 +2,8 @@
 /*
  * listen - see listen.h. The library calls on_request() for the headers, for
  * every piece of the body, when the body is complete, and when a suspended
- * request comes back; on_completed() is the only end of a request, on_guest()
- * begin and end of a connection.
+ * request comes back; a request ends in on_completed(), or with its
+ * connection, whose begin and end on_guest() is.
  */
 #include "listen.h"
 
@@ -64,9 +64,9 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
         return NULL;
     atomic_fetch_add(&door.in_flight, 1);
     atomic_fetch_add(&door.requests, 1);
-    metrics_add(METRIC_INFLIGHT, 0, 1);
     r->connection = c;
     r->guest = guest_of(c);
+    r->guest->request = r;
     r->fd = r->guest->fd;
     r->client = client_refer(r->guest->client);
     r->peer = r->guest->address;
@@ -84,11 +84,19 @@ static enum MHD_Result leave(struct request *r)
     return reply(r) ? MHD_YES : MHD_NO;
 }
 
+/* Not the probes: /metrics would always find itself. */
+static void count_in_hand(const struct request *r, int64_t n)
+{
+    if (r->route == NULL || !r->route->probe)
+        metrics_add(METRIC_INFLIGHT, 0, n);
+}
+
 /* The headers are here. A reply at this point would close the connection, so
  * one waits for the body, unless it is too much to swallow. */
 static enum MHD_Result arrive(struct request *r)
 {
     route(r);
+    count_in_hand(r, 1);
     admit(r);
     atomic_store_explicit(&r->guest->deadline_ns, r->deadline_ns,
                           memory_order_relaxed);
@@ -233,6 +241,17 @@ static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
     reply_raw(r);
 }
 
+static void end_request(struct request *r, bool complete)
+{
+    r->guest->request = NULL;
+    reply_record(r, complete);
+    guest_does(r->guest, GUEST_KEPT, r->mark_ns);
+    count_in_hand(r, -1);
+    if (!r->streamed || queue_leave(r))
+        request_free(r);
+    atomic_fetch_sub(&door.in_flight, 1);
+}
+
 static void on_completed(void *none, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode end)
 {
@@ -247,12 +266,28 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
         watch_remove(r);
     if (atomic_load(&r->where) == PHASE_UPLOAD && r->status == 0)
         refuse_rest(r, end);
-    reply_record(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    guest_does(r->guest, GUEST_KEPT, r->mark_ns);
-    if (!r->streamed || queue_leave(r))
-        request_free(r);
-    metrics_add(METRIC_INFLIGHT, 0, -1);
-    atomic_fetch_sub(&door.in_flight, 1);
+    end_request(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+}
+
+/* The library gives a connection up without on_completed() if epoll_ctl()
+ * fails. Its memory is gone, and what the headers said with it. */
+static void give_up(struct request *r)
+{
+    if (r->watched)
+        watch_remove(r);
+    r->headers = (struct headers){ .value = { NULL } };
+    r->method = r->path = "";
+    r->traceparent = NULL;
+    request_identify(r);
+    if (r->status == 0) {
+        fault_set(&r->fault, PROBLEM_OUT_OF_MEMORY, NULL,
+                  "The system does not let the service wait for more of this "
+                  "connection.");
+        r->guest->lingers = true;
+        reply_raw(r);
+    } else if (r->streamed && atomic_load(&r->begun))
+        socket_cut(r->fd, r->http_1_0);
+    end_request(r, false);
 }
 
 static int descriptor_of(struct MHD_Connection *c)
@@ -276,9 +311,11 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
 
     (void)none;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = guest_at(descriptor_of(c));
+        *context = guest_begins(descriptor_of(c));
         return;
     }
+    if (g->request != NULL)
+        give_up(g->request);
     if (g->lingers || socket_unread(g->fd) > 0)
         linger(g);
     guest_leave(g, request_now_ns());

@@ -70,7 +70,8 @@ const struct metrics_row metrics_table[METRIC_COUNT] = {
         "attention_connections", "Open connections.", .type = GAUGE},
     [METRIC_INFLIGHT] = {
         "attention_inflight_requests",
-        "Requests between their headers and the end of their reply.",
+        "Requests between their headers and the end of their reply, but for "
+        "health and metrics.",
         .type = GAUGE},
     [METRIC_QUEUE_DEPTH] = {
         "attention_queue_depth", "Requests that wait or work in the ring.",

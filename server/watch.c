@@ -253,7 +253,9 @@ static void act(const struct eye *eye, short events)
 
     if (r == NULL)
         return;
-    if (events & (POLLERR | POLLHUP | POLLNVAL))
+    if (events & POLLNVAL)
+        watch_remove(r);    /* not its descriptor any more: touch nobody's */
+    else if (events & (POLLERR | POLLHUP))
         cut(r, PROBLEM_CANCELLED);
     else if (eye->late)
         cut(r, PROBLEM_DEADLINE);
