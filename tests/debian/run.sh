@@ -17,8 +17,10 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
-tests/debian/root.sh "$1" "$work/root"
-unshare --mount --pid --fork --kill-child \
-    tests/debian/newcomer.sh "$1" "$work/root" &
+export TMPDIR="$work"
+# shellcheck disable=SC2016
+unshare --mount-proc --pid --fork --kill-child sh -ec \
+    'tests/debian/root.sh "$@"; exec tests/debian/newcomer.sh "$@"' \
+    sh "$1" "$work/root" &
 apart=$!
 wait "$apart"
