@@ -144,20 +144,31 @@ static const char *prefix_of(const struct members *c,
     return c->group == FIELD_CALL ? out : field_pointer(c->object, out);
 }
 
-static enum walk unknown_member(struct members *c, const char *name, size_t n)
+/* Appends the name to the pointer to its object. */
+static void point_to(char pointer[FAULT_POINTER_MAX], const char *name,
+                     size_t n)
 {
-    char pointer[FAULT_POINTER_MAX];
-    char shown[QUOTE_NAME_MAX], advice[FOREIGN_ADVICE_MAX];
-    size_t at = strlen(prefix_of(c, pointer));
+    size_t at = strlen(pointer);
 
     pointer[at++] = '/';
-    for (size_t i = 0; i < n && i < 64 && at + 3 < sizeof pointer; i++) {
+    for (size_t i = 0; i < n && i < 64 && at + 3 < FAULT_POINTER_MAX; i++) {
         bool tilde = name[i] == '~', slash = name[i] == '/';
         pointer[at++] = tilde || slash ? '~' : name[i];
         if (tilde || slash)
             pointer[at++] = slash ? '1' : '0';
     }
     pointer[at] = '\0';
+}
+
+/* A name with a NUL has no pointer, which would end there: its object has. */
+static enum walk unknown_member(struct members *c, const char *name, size_t n)
+{
+    char pointer[FAULT_POINTER_MAX];
+    char shown[QUOTE_NAME_MAX], advice[FOREIGN_ADVICE_MAX];
+
+    prefix_of(c, pointer);
+    if (!memchr(name, '\0', n))
+        point_to(pointer, name, n);
     fault_set(c->fault, PROBLEM_UNKNOWN_MEMBER, pointer,
               "\"%s\" is unknown%s", quote_name(shown, name, n),
               foreign_member(c->group, name, n, advice));
@@ -182,35 +193,23 @@ static enum walk member(struct members *c, const char *name, size_t n)
     return begin_value(c);
 }
 
-/* The same with a name that is written with escapes. */
-static enum walk escaped_member(struct members *c, const char *text, size_t n)
-{
-    char name[64];
-    size_t length = members_unescape(text, n, name, sizeof name);
-    if (length == 0)
-        return unknown_member(c, text + 1, n - 2);
-    return member(c, name, length);
-}
-
 /* A name and its colon. */
 static enum walk at_name(struct members *c)
 {
     struct syntax *t = &c->walk;
-    const char *name = t->p;
+    struct members_word name;
 
     if (next_byte(c) != '"')
         return WALK_REFUSED;
-    name = t->p;
-    t->p = syntax_after_string(name, near_end(c));
+    const char *text = t->p;
+    t->p = syntax_after_string(text, near_end(c));
     if (!t->p)
         return WALK_REFUSED;
-    size_t n = (size_t)(t->p - name);
+    members_word(&name, text, t->p);
     if (next_byte(c) != ':')
         return WALK_REFUSED;
     t->p++;
-    if (memchr(name, '\\', n))
-        return escaped_member(c, name, n);
-    return member(c, name + 1, n - 2);
+    return member(c, name.text, name.length);
 }
 
 /* -------------------------------------------------------------- the call */

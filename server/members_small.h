@@ -19,8 +19,15 @@ void members_wrong_type(struct members *c, enum field_id id, const char *text,
 bool members_small(struct members *c, enum field_id id, const char *text,
                    const char *end);
 
-/* A string with its quotes, n bytes, without escapes; 0 if too long or none
- * that UTF-8 can say. */
-size_t members_unescape(const char *text, size_t n, char *out, size_t size);
+/* What a string says, to be compared with names. One that is longer than any
+ * name, or that UTF-8 cannot say, is as it is written, which is none. */
+struct members_word {
+    const char *text;
+    size_t length;
+    char room[64];
+};
+
+/* text and end: the string with its quotes. */
+void members_word(struct members_word *word, const char *text, const char *end);
 
 #endif

@@ -80,7 +80,7 @@ struct nested_explain {
     enum attn_dtype dtype;
     struct fault *fault;
     /* private, zero at first */
-    bool skipping;              /* behind a list that has no place */
+    int64_t below;              /* lists open in one that is too deep */
     int depth;
     int rank;                           /* 0 until a value was seen */
     int64_t at[ATTN_MAX_RANK + 1];      /* at[d]: element in hand at depth d */

@@ -130,7 +130,8 @@ static void complain(struct nested_explain *w, const struct value *v)
                   "\"%s\" is %s, expected an integer.", pointer, shown);
     else if (!has_type(w, v))
         fault_set(w->fault, PROBLEM_WRONG_TYPE, pointer,
-                  "\"%s\" is %s, expected %s.%s", pointer, kind, expected(w),
+                  "\"%s\" %s %s, expected %s.%s", pointer,
+                  w->below > 0 ? "holds" : "is", kind, expected(w),
                   advice(w, *v->text));
     if (v->number && overflows(w, v))
         fault_set(w->fault, PROBLEM_NUMBER_OVERFLOW, pointer,
@@ -151,6 +152,11 @@ static void scalar(struct nested_explain *w)
     struct value v;
 
     read_value(w, &v);
+    if (w->below > 0) {
+        if (!has_type(w, &v))
+            complain(w, &v);
+        return;
+    }
     if (w->rank == 0)
         w->rank = w->depth;
     if (w->depth != w->rank || !has_type(w, &v) || overflows(w, &v) ||
@@ -180,18 +186,34 @@ static void complain_of_list(struct nested_explain *w, bool empty)
 }
 
 /* At a bracket: in. A list that is too deep, empty or among numbers is
- * complained about and, where nothing in it can be placed, skipped. */
-static void open_list(struct nested_explain *w)
+ * complained about; what is in one that is too deep has no place. True: it is
+ * empty, and behind. */
+static bool open_list(struct nested_explain *w)
 {
     bool empty = w->text->p[1] == ']', deep = w->depth == ATTN_MAX_RANK;
 
     if (empty || deep || (w->rank > 0 && w->depth >= w->rank))
         complain_of_list(w, empty);
-    w->skipping = empty || deep;
-    if (w->skipping)
-        return;
-    w->at[++w->depth] = 0;
+    w->text->p += empty ? 2 : 1;
+    if (!empty && deep)
+        w->below = 1;
+    else if (!empty)
+        w->at[++w->depth] = 0;
+    return empty;
+}
+
+/* Within a list that is too deep: only types are looked at. True: behind it. */
+static bool go_below(struct nested_explain *w)
+{
+    char c = *w->text->p;
+
+    if (c != '[' && c != ']' && c != ',') {
+        scalar(w);
+        return false;
+    }
     w->text->p++;
+    w->below += (c == '[') - (c == ']');
+    return w->below == 0;
 }
 
 static const char *elements(const struct nested_explain *w, int64_t n)
@@ -238,33 +260,29 @@ static void next_value(struct nested_explain *w)
     }
 }
 
-/* A list that is skipped, or a value. */
-static enum walk one_value(struct nested_explain *w)
+/* A bracket or a value. True: behind a value of the list in hand. */
+static bool one_token(struct nested_explain *w)
 {
-    if (!w->skipping && *w->text->p == '[')
-        open_list(w);
-    else if (!w->skipping)
-        scalar(w);
-    else if (syntax_skip(w->text) == WALK_DONE)
-        w->skipping = false;
-    else
-        return WALK_MORE;
-    return is_400(w) ? WALK_REFUSED : WALK_DONE;
+    if (w->below > 0)
+        return go_below(w);
+    if (*w->text->p == '[')
+        return open_list(w);
+    scalar(w);
+    return true;
 }
 
 enum walk nested_explain(struct nested_explain *w)
 {
     const char *start = w->text->p;
     do {
-        bool list = !w->skipping && *w->text->p == '[';
-        enum walk walk = one_value(w);
+        bool behind = one_token(w);
 
-        if (walk != WALK_DONE)
-            return walk;
-        if (!list)
+        if (is_400(w))
+            return WALK_REFUSED;
+        if (behind)
             next_value(w);
         if (w->text->p - start > SYNTAX_SLICE_BYTES && w->depth > 0)
             return WALK_MORE;
-    } while (w->depth > 0 || w->skipping);
+    } while (w->depth > 0);
     return WALK_DONE;
 }

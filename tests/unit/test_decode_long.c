@@ -176,7 +176,7 @@ START_TEST(strings_without_end_are_refused_for_what_they_are)
     } rows[] = {
         {"{\"Q\":[[1,\"", "\"]]}", "/Q/0/1", PROBLEM_WRONG_TYPE},
         {"{\"dtype\":\"", "\",\"Q\":[[1]]" KV "}", "/dtype",
-         PROBLEM_OUT_OF_RANGE},
+         PROBLEM_UNKNOWN_MEMBER},
         {"{\"Q\":[[1,\"", "\"]}", "", PROBLEM_NOT_JSON},
         {"{\"Q\":[[1,\"", "\\x\"]}", "", PROBLEM_NOT_JSON},
         {"{\"", "\":[[1]]}", NULL, PROBLEM_UNKNOWN_MEMBER},
