@@ -4,7 +4,6 @@
  */
 #include "attention.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "blas.h"
@@ -13,17 +12,9 @@
 #include "kernel.h"
 #include "prepare.h"
 #include "project.h"
-#include "real.h"
-#include "row.h"
+#include "reference.h"
 #include "size.h"
 #include "stats.h"
-
-bool attn_init(void)
-{
-    attn_kernel_init();
-    row_init(attn_cpu_level());
-    return blas_init();
-}
 
 const char *attn_blas_name(void)
 {
@@ -76,17 +67,14 @@ void attn_begin(struct attn_call *call)
     call->out->empty_rows = 0;
 }
 
-/* The reference may run out of memory; that must not pass for a result. */
-static void run_reference(const struct attn_call *call)
+/* A unit at a time, by one worker: none of it can be told apart before. */
+static bool run_reference(const struct attn_call *call, int64_t *resume)
 {
-    int64_t size = (int64_t)attn_dtype_bytes(call->in->dtype);
-    if (attn_reference(call->in, call->plan, call->out))
-        return;
-    for (int out = 0; out < ATTN_N_OUT; out++)
-        if (call->plan->output[out].rank)
-            row_ops(call->in->dtype)->fill(
-                call->out->data[out],
-                (int64_t)call->plan->output_bytes[out] / size, NAN);
+    struct reference *r = call->shared;
+    if (*resume == 0)
+        r = reference_open(call->shared, call->in, call->plan, call->out);
+    *resume = 1;
+    return reference_step(r);
 }
 
 bool attn_run_task(const struct attn_call *call, int phase, int64_t task,
@@ -111,8 +99,7 @@ bool attn_run_task(const struct attn_call *call, int phase, int64_t task,
     case PLAN_OUTPUT:
         return project_output(call, task, workspace, resume);
     case PLAN_REFERENCE:
-        run_reference(call);
-        return true;
+        return run_reference(call, resume);
     }
     return true;
 }

@@ -248,13 +248,28 @@ struct attn_call {
     void *shared;                    /* plan->shared_bytes, aligned to 64 */
 };
 
+/* What multiplies queries with keys and weights with values. */
+enum attn_engine {
+    ATTN_ENGINE_AUTO,      /* native, or openblas on CPUs without a level that
+                              was tuned for them */
+    ATTN_ENGINE_NATIVE,    /* our own kernels */
+    ATTN_ENGINE_OPENBLAS,  /* the BLAS, tile by tile */
+    ATTN_ENGINE_REFERENCE  /* the plain formula: right, and slow */
+};
+
 /*
  * Once per process, before any other call: chooses the kernels by what the
- * CPU can do and multiplies known matrices through the BLAS. Returns false
- * if the BLAS gives wrong products; calls then compute with the reference
- * formula, rightly but slowly. Not safe against itself on two threads.
+ * CPU can do, and tests both engines by known answers. Returns the engine in
+ * use: the one that is wanted, or the other if that one failed its test, or
+ * the reference if both did. Projections and the terms of additive scores go
+ * through the BLAS whatever the engine, unless the BLAS failed. An engine's
+ * results have its own bits. Not safe against itself on two threads.
  */
-ATTN_API bool attn_init(void);
+ATTN_API enum attn_engine attn_init(enum attn_engine wanted);
+
+/* Has it failed its test? "native", "openblas", "reference". */
+ATTN_API bool attn_engine_failed(enum attn_engine engine);
+ATTN_API const char *attn_engine_name(enum attn_engine engine);
 
 /* Name of the BLAS with its core in use, and of the kernels' CPU level. */
 ATTN_API const char *attn_blas_name(void);

@@ -20,55 +20,6 @@
 static bool trusted = true;
 static char name[64] = "BLAS";
 
-static void clear_rows(const struct blas_product *p)
-{
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) {
-            if (p->dtype == ATTN_FLOAT64)
-                ((double *)p->c)[i * p->c_row + j] = 0;
-            else
-                ((float *)p->c)[i * p->c_row + j] = 0;
-        }
-}
-
-/* A leading dimension is at least 1, also where there is nothing. */
-static int leading(int64_t row)
-{
-    return row > 0 ? (int)row : 1;
-}
-
-void blas_multiply(const struct blas_product *p)
-{
-    CBLAS_TRANSPOSE a = p->transpose_a ? CblasTrans : CblasNoTrans;
-    CBLAS_TRANSPOSE b = p->transpose_b ? CblasTrans : CblasNoTrans;
-    int m = (int)p->m, n = (int)p->n, k = (int)p->k;
-
-    if (m == 0 || n == 0)
-        return;
-    if (k == 0) {
-        if (p->beta == 0)
-            clear_rows(p);
-        return;
-    }
-    if (p->dtype == ATTN_FLOAT64)
-        cblas_dgemm(CblasRowMajor, a, b, m, n, k, 1, p->a, leading(p->a_row),
-                    p->b, leading(p->b_row), p->beta, p->c,
-                    leading(p->c_row));
-    else
-        cblas_sgemm(CblasRowMajor, a, b, m, n, k, 1, p->a, leading(p->a_row),
-                    p->b, leading(p->b_row), (float)p->beta, p->c,
-                    leading(p->c_row));
-}
-
-/* ------------------------------------------------------------ self-test */
-
-enum { TEST_MAX = 67 }; /* beyond the register blocks of every kernel */
-
-struct test_matrices {
-    double a[TEST_MAX * TEST_MAX], b[TEST_MAX * TEST_MAX];
-    double c[TEST_MAX * TEST_MAX];
-};
-
 static void store(enum attn_dtype dtype, void *x, int64_t index, double value)
 {
     if (dtype == ATTN_FLOAT64)
@@ -83,6 +34,71 @@ static double load(enum attn_dtype dtype, const void *x, int64_t index)
         return ((const double *)x)[index];
     return (double)((const float *)x)[index];
 }
+
+static int64_t place(bool transposed, int64_t row, int64_t i, int64_t j)
+{
+    return transposed ? j * row + i : i * row + j;
+}
+
+static double sum_plainly(const struct blas_product *p, int64_t i, int64_t j)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum += load(p->dtype, p->a, place(p->transpose_a, p->a_row, i, k)) *
+               load(p->dtype, p->b, place(p->transpose_b, p->b_row, k, j));
+    return sum;
+}
+
+static void multiply_plainly(const struct blas_product *p)
+{
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            int64_t at = i * p->c_row + j;
+            double c = p->beta == 0 ? 0 : p->beta * load(p->dtype, p->c, at);
+            store(p->dtype, p->c, at, p->alpha * sum_plainly(p, i, j) + c);
+        }
+}
+
+/* A leading dimension is at least 1, also where there is nothing. */
+static int leading(int64_t row)
+{
+    return row > 0 ? (int)row : 1;
+}
+
+static void multiply_by_cblas(const struct blas_product *p)
+{
+    CBLAS_TRANSPOSE a = p->transpose_a ? CblasTrans : CblasNoTrans;
+    CBLAS_TRANSPOSE b = p->transpose_b ? CblasTrans : CblasNoTrans;
+    int m = (int)p->m, n = (int)p->n, k = (int)p->k;
+
+    if (p->dtype == ATTN_FLOAT64)
+        cblas_dgemm(CblasRowMajor, a, b, m, n, k, p->alpha, p->a,
+                    leading(p->a_row), p->b, leading(p->b_row), p->beta, p->c,
+                    leading(p->c_row));
+    else
+        cblas_sgemm(CblasRowMajor, a, b, m, n, k, (float)p->alpha, p->a,
+                    leading(p->a_row), p->b, leading(p->b_row),
+                    (float)p->beta, p->c, leading(p->c_row));
+}
+
+void blas_multiply(const struct blas_product *p)
+{
+    if (p->m == 0 || p->n == 0)
+        return;
+    if (trusted && p->k > 0)
+        multiply_by_cblas(p);
+    else
+        multiply_plainly(p);
+}
+
+/* ------------------------------------------------------------ self-test */
+
+enum { TEST_MAX = 67 }; /* beyond the register blocks of every kernel */
+
+struct test_matrices {
+    double a[TEST_MAX * TEST_MAX], b[TEST_MAX * TEST_MAX];
+    double c[TEST_MAX * TEST_MAX];
+};
 
 /* Small whole numbers, whose products and sums are exact in both types. */
 static double known_a(int64_t i, int64_t k)
@@ -101,7 +117,7 @@ static bool product_is_right(const struct blas_product *p)
         for (int64_t j = 0; j < p->n; j++) {
             double sum = p->beta;
             for (int64_t k = 0; k < p->k; k++)
-                sum += known_a(i, k) * known_b(k, j);
+                sum += p->alpha * known_a(i, k) * known_b(k, j);
             if (load(p->dtype, p->c, i * p->c_row + j) != sum)
                 return false;
         }
@@ -142,6 +158,7 @@ bool blas_self_test(void (*multiply)(const struct blas_product *))
                 .dtype = bits & 1 ? ATTN_FLOAT64 : ATTN_FLOAT32,
                 .transpose_a = bits & 2,
                 .transpose_b = bits & 4,
+                .alpha = bits & 2 ? 0.5 : 1,
                 .beta = bits & 8 ? 1 : 0,
                 .m = shape[s][0],
                 .n = shape[s][1],
@@ -170,7 +187,7 @@ bool blas_init(void)
     if (openblas_get_corename)
         name_core(openblas_get_corename());
 #endif
-    trusted = blas_self_test(blas_multiply);
+    trusted = blas_self_test(multiply_by_cblas);
     return trusted;
 }
 

@@ -11,7 +11,8 @@
 
 #include "attention.h"
 
-/* C = A B + beta C;  A: m x k or transposed, B: k x n or transposed. */
+/* C = alpha A B + beta C;  A: m x k or transposed, B: k x n or transposed.
+ * alpha = 0 is no way to multiply by 0: the BLAS then reads neither A nor B. */
 struct blas_product {
     enum attn_dtype dtype;
     bool transpose_a, transpose_b;
@@ -19,9 +20,11 @@ struct blas_product {
     const void *a, *b;
     void *c;
     int64_t a_row, b_row, c_row; /* elements from one stored row to the next */
+    double alpha;
     double beta;                 /* 0: C is written without being read */
 };
 
+/* By plain loops where the BLAS failed its test. */
 void blas_multiply(const struct blas_product *p);
 
 /* Known matrices through `multiply`: odd sizes, transposed, NaN below beta 0.

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "kernel_blas.h"
+
 #ifdef __x86_64__
 
 extern const struct kernel *const attn_kernel_v2[2];
@@ -63,7 +65,9 @@ static const struct {
 
 #endif
 
-static const struct kernel *const *chosen;
+static const struct kernel *const *chosen; /* a level's, by type */
+static struct kernel by_blas[2];
+static enum kernel_products in_use;
 
 const char *attn_kernel_force(size_t level)
 {
@@ -71,6 +75,7 @@ const char *attn_kernel_force(size_t level)
         return NULL;
     }
     chosen = levels[level].kernels;
+    attn_kernel_products(in_use);
     return chosen[0]->level;
 }
 
@@ -80,7 +85,22 @@ void attn_kernel_init(void)
     }
 }
 
+void attn_kernel_products(enum kernel_products products)
+{
+    in_use = products;
+    for (int type = 0; type < 2; type++) {
+        by_blas[type] = *chosen[type];
+        kernel_by_blas(&by_blas[type], (enum attn_dtype)type,
+                       products == KERNEL_BLAS);
+    }
+}
+
+bool attn_kernel_is_tuned(void)
+{
+    return sizeof levels / sizeof *levels > 1;
+}
+
 const struct kernel *attn_kernel(enum attn_dtype dtype)
 {
-    return chosen[dtype];
+    return in_use == KERNEL_OWN ? chosen[dtype] : &by_blas[dtype];
 }

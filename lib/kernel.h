@@ -106,8 +106,18 @@ struct kernel {
 /* Chooses the best level of this CPU; called once, before the others. */
 void attn_kernel_init(void);
 
-/* The kernels of a type; constant after attn_kernel_init. */
+/* The kernels of a type; constant after attn_init(). */
 const struct kernel *attn_kernel(enum attn_dtype dtype);
+
+/* Whose products: our own; the BLAS's for tiles, our own for lines, which are
+   twice as fast; the BLAS's for both. */
+enum kernel_products { KERNEL_OWN, KERNEL_BLAS_TILES, KERNEL_BLAS };
+
+/* From now on attn_kernel() has these, at the level in use. */
+void attn_kernel_products(enum kernel_products products);
+
+/* Is there a level in this build that was tuned for CPUs like this one? */
+bool attn_kernel_is_tuned(void);
 
 /* For the tests: makes a level the chosen one, counted from 0, the best last;
    returns its name, NULL (and changes nothing) where this CPU has no more. */

@@ -8,11 +8,12 @@
  */
 #include "plan.h"
 
-#include "blas.h"
 #include "check.h"
 #include "complain.h"
+#include "engine.h"
 #include "forward.h"
 #include "project.h"
+#include "reference.h"
 #include "size.h"
 
 struct making {
@@ -120,9 +121,9 @@ static void plan_projection(struct making *m)
     if (!has(m, ATTN_X))
         return;
     m->plan->worker_bytes = (size_t)project_bytes(dtype);
-    l->q_at = share(m, product(p->B, p->n_q, q, m->size));
-    l->k_at = share(m, product(p->B, p->m, k, m->size));
-    l->v_at = share(m, product(p->B, p->m, v, m->size));
+    l->q_at = share(m, product(p->B, p->n_q, project_row(dtype, q), m->size));
+    l->k_at = share(m, product(p->B, p->m, project_row(dtype, k), m->size));
+    l->v_at = share(m, product(p->B, p->m, project_row(dtype, v), m->size));
     l->project_tasks[PLAN_Q] = p->B * project_tiles(dtype, p->n_q, q);
     l->project_tasks[PLAN_K] = p->B * project_tiles(dtype, p->m, k);
     l->project_tasks[PLAN_V] = p->B * project_tiles(dtype, p->m, v);
@@ -400,13 +401,14 @@ enum attn_status plan_fill(const struct attn_input *in,
         .size = (int64_t)attn_dtype_bytes(in->dtype),
     };
     shape_results(&m);
-    if (blas_trusted()) {
+    if (engine_in_use() != ATTN_ENGINE_REFERENCE) {
         plan_projection(&m);
         plan_rotation(&m);
         plan_preparation(&m);
         plan_tiles(&m);
         plan_results(&m);
     } else {
+        share(&m, reference_bytes(plan));
         add_phase(&m, PLAN_REFERENCE, 1);
     }
     estimate(&m);

@@ -19,7 +19,7 @@ enum plan_phase {
     PLAN_MERGE,     /* ranges of keys into rows */
     PLAN_MEAN,      /* A over its heads */
     PLAN_OUTPUT,    /* W_O */
-    PLAN_REFERENCE, /* all of it, when the BLAS is wrong */
+    PLAN_REFERENCE, /* all of it, when both engines are wrong */
 };
 
 /* Operations that take as long as reading a number of K or V, about. */
@@ -57,7 +57,7 @@ struct __attribute__((may_alias)) plan_layout {
     int64_t step_cost; /* with what is done only since it is returned */
 
     /* shared memory */
-    int64_t q_at, k_at, v_at;       /* projected, [B, heads, n, d] */
+    int64_t q_at, k_at, v_at;       /* projected, [B, n, heads*d and a line] */
     int64_t turned_q_at, turned_k_at; /* rotated, [B, heads, n, d_k] */
     int64_t apart_k_at, apart_v_at; /* [B, G, n, d] */
     int64_t term_q_at, term_k_at;   /* [B, H, n_q, a], [B, G, n_k, a] */

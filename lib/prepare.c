@@ -103,6 +103,7 @@ static void multiply(const struct attn_call *call, enum attn_in weight,
         .a_row = from->row,
         .b_row = w->dim[1],
         .c_row = to->row,
+        .alpha = 1,
     };
     if (r->count == 0)
         return;

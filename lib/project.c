@@ -4,38 +4,48 @@
  *
  *     Y = X W + b        X [n, depth]  W [depth, columns]  Y [n, columns]
  *
- * or W [columns, depth] where weights are stored as "out_in". Q, K and V are
- * written heads apart: in one row of all heads, rows of a head would meet in
- * few places of the caches. A task makes
- * one tile of Y; it may stop between two slices of the depth. A panel of W,
- * as wide as a tile of queries, is laid together once a task; then rows of X
- * go by it as keys do. So the bits of a row do not depend on n, but for an n
- * of a few: that goes over W as the queries of decoding go over keys.
+ * or W [columns, depth] where weights are stored as "out_in". A task makes one
+ * tile of Y and may stop between two slices of the depth, which are added in
+ * order. Which of three ways a layer goes follows from its own shape:
+ *
+ *     lines    up to KERNEL_LINES rows: W is read once, where it lies
+ *     panels   up to PANEL_ROWS: a panel of W is packed, rows of X go by it
+ *     BLAS     more: a product of matrices for each slice of a tile
+ *
+ * The BLAS gives a row bits that depend on how many rows the product has, so
+ * tiles are counted from the item's first row, whatever else the call holds.
  */
 #include "project.h"
 
 #include <string.h>
 
+#include "blas.h"
 #include "kernel.h"
 #include "real.h"
 #include "size.h"
 #include "view.h"
 
 enum {
-    CHUNK = 64,        /* rows whose sums stay in the first cache */
-    LINE_COLUMNS = 512 /* of a tile of few rows, for which W is not packed */
+    PANEL_ROWS = 80,    /* beyond, the BLAS is as fast */
+    CHUNK = 64,         /* rows whose sums stay in the first cache */
+    DEPTH = 512,        /* of a slice; the highest tiles: half of it */
+    LINE_COLUMNS = 512, /* of a tile by lines, for which W is not packed */
+    BLAS_COLUMNS = 512  /* of a tile of float32; half as many of float64 */
 };
+
+enum way { BY_LINES, BY_PANELS, BY_BLAS };
 
 struct layer {
     const char *x;
     struct view y;
     enum attn_in weight, bias;
-    int64_t n, depth, columns, width; /* of a head */
+    int64_t n, depth, columns;
 };
 
 /* One slice of a tile, at work in a workspace. W are the most columns. */
 struct slab {
     const struct kernel *kernel;
+    enum attn_dtype dtype;
     int64_t size;           /* bytes of a number */
     int64_t b, row, rows;   /* of the item's X and Y */
     int64_t column, columns;
@@ -45,33 +55,58 @@ struct slab {
     char *sums;             /* [CHUNK, W] of X W; lines: a row each */
 };
 
-static bool by_lines(int64_t n)
+static enum way way_of(int64_t n)
 {
-    return n <= KERNEL_LINES;
+    if (n <= KERNEL_LINES)
+        return BY_LINES;
+    return n <= PANEL_ROWS || !blas_trusted() ? BY_PANELS : BY_BLAS;
+}
+
+/* High tiles read the weight less often; but there should be some tiles for
+ * each core, and a slice of one takes some 1 ms. */
+static int64_t most_rows(int64_t n)
+{
+    return n < 1024 ? 256 : n < 2048 ? 512 : 1024;
+}
+
+static int64_t most_depth(int64_t n)
+{
+    return n < 2048 ? DEPTH : DEPTH / 2;
 }
 
 static int64_t most_columns(enum attn_dtype dtype, int64_t n)
 {
-    return by_lines(n) ? LINE_COLUMNS
-                       : KERNEL_VECS * attn_kernel(dtype)->lanes;
+    switch (way_of(n)) {
+    case BY_LINES:
+        return LINE_COLUMNS;
+    case BY_PANELS:
+        return KERNEL_VECS * attn_kernel(dtype)->lanes;
+    default:
+        return dtype == ATTN_FLOAT64 ? BLAS_COLUMNS / 2 : BLAS_COLUMNS;
+    }
+}
+
+int64_t project_row(enum attn_dtype dtype, int64_t columns)
+{
+    return size_add(columns, 64 / (int64_t)attn_dtype_bytes(dtype));
 }
 
 int64_t project_tiles(enum attn_dtype dtype, int64_t n, int64_t columns)
 {
-    return size_ceil(n, PROJECT_ROWS) *
+    return size_ceil(n, most_rows(n)) *
            size_ceil(columns, most_columns(dtype, n));
 }
 
-/* Of the panel; it holds X, and there are sums behind it, in lines as well. */
+/* Of the panel; it holds X, and there are sums behind it, by lines as well. */
 static int64_t panel_elements(enum attn_dtype dtype)
 {
-    return PROJECT_DEPTH * size_max(most_columns(dtype, PROJECT_ROWS),
+    return DEPTH * size_max(most_columns(dtype, PANEL_ROWS),
                                     KERNEL_LINES);
 }
 
 int64_t project_bytes(enum attn_dtype dtype)
 {
-    int64_t sums = size_max(CHUNK * most_columns(dtype, PROJECT_ROWS),
+    int64_t sums = size_max(CHUNK * most_columns(dtype, PANEL_ROWS),
                             KERNEL_LINES * LINE_COLUMNS);
     return (panel_elements(dtype) + sums) * (int64_t)attn_dtype_bytes(dtype);
 }
@@ -84,16 +119,17 @@ static struct slab open_slab(const struct layer *layer, enum attn_dtype dtype,
     int64_t across = size_ceil(layer->columns, most);
     struct slab t = {
         .kernel = attn_kernel(dtype),
+        .dtype = dtype,
         .size = (int64_t)attn_dtype_bytes(dtype),
         .b = b,
-        .row = tile / across * PROJECT_ROWS,
+        .row = tile / across * most_rows(layer->n),
         .column = tile % across * most,
-        .depth = step * PROJECT_DEPTH,
+        .depth = step * most_depth(layer->n),
         .panel = workspace,
     };
-    t.rows = size_min(PROJECT_ROWS, layer->n - t.row);
+    t.rows = size_min(most_rows(layer->n), layer->n - t.row);
     t.columns = size_min(most, layer->columns - t.column);
-    t.slice = size_min(PROJECT_DEPTH, layer->depth - t.depth);
+    t.slice = size_min(most_depth(layer->n), layer->depth - t.depth);
     t.vecs = (int)size_ceil(t.columns, t.kernel->lanes);
     t.sums = t.panel + panel_elements(dtype) * t.size;
     return t;
@@ -117,37 +153,57 @@ static const void *x_of(const struct layer *layer, const struct slab *t,
                    (t->b * layer->n + row) * layer->depth + t->depth, t->size);
 }
 
-/* Y = sums + bias in the first slice, Y = sums + Y in the later ones: the
- * columns from `column` on that are of one head; returns how many. */
-static int64_t finish_head(const struct attn_call *call,
-                           const struct layer *layer, const struct slab *t,
-                           int64_t row, int64_t rows, const char *sums,
-                           int64_t column)
+static void *y_of(const struct layer *layer, const struct slab *t, int64_t row)
 {
-    int64_t head = column / layer->width, within = column % layer->width;
-    int64_t count = size_min(layer->width - within,
-                             t->column + t->columns - column);
-    void *y = real_at(view_at(&layer->y, t->b, head, row), within, t->size);
-    const void *bias = real_at(call->in->tensor[layer->bias].data, column,
-                               t->size);
-    t->kernel->add(t->vecs, count, rows,
-                   sums + (column - t->column) * t->size, t->depth ? y : bias,
-                   t->depth ? layer->y.row : 0, y, layer->y.row);
-    return count;
+    return real_at(view_at(&layer->y, t->b, 0, row), t->column, t->size);
 }
 
+static const void *bias_of(const struct attn_call *call,
+                           const struct layer *layer, const struct slab *t)
+{
+    return real_at(call->in->tensor[layer->bias].data, t->column, t->size);
+}
+
+/* Y = sums + bias in the first slice, Y = sums + Y in the later ones */
 static void finish(const struct attn_call *call, const struct layer *layer,
                    const struct slab *t, int64_t row, int64_t rows,
                    const char *sums)
 {
-    int64_t column = t->column, end = t->column + t->columns;
-    while (column < end)
-        column += finish_head(call, layer, t, row, rows, sums, column);
+    void *y = y_of(layer, t, row);
+    t->kernel->add(t->vecs, t->columns, rows, sums,
+                   t->depth ? y : bias_of(call, layer, t),
+                   t->depth ? layer->y.row : 0, y, layer->y.row);
+}
+
+/* Y = X W + Y, where the first slice finds the bias in Y, or nothing */
+static void multiply_by_blas(const struct attn_call *call,
+                             const struct layer *layer, const struct slab *t)
+{
+    bool out_in = call->in->weights_out_in;
+    const void *bias = bias_of(call, layer, t);
+    for (int64_t i = 0; i < t->rows && bias && !t->depth; i++)
+        memcpy(y_of(layer, t, t->row + i), bias,
+               (size_t)(t->columns * t->size));
+    blas_multiply(&(struct blas_product){
+        .dtype = t->dtype,
+        .transpose_b = out_in,
+        .m = t->rows,
+        .n = t->columns,
+        .k = t->slice,
+        .a = x_of(layer, t, t->row),
+        .a_row = layer->depth,
+        .b = weight_of(call, layer, t),
+        .b_row = out_in ? layer->depth : layer->columns,
+        .c = y_of(layer, t, t->row),
+        .c_row = layer->y.row,
+        .alpha = 1,
+        .beta = bias || t->depth ? 1 : 0,
+    });
 }
 
 /* A panel of W: panel[c][i] = W[depth + c][column + i], then rows by it */
-static void multiply(const struct attn_call *call, const struct layer *layer,
-                     const struct slab *t)
+static void multiply_by_panels(const struct attn_call *call,
+                               const struct layer *layer, const struct slab *t)
 {
     const void *w = weight_of(call, layer, t);
     if (call->in->weights_out_in)
@@ -166,8 +222,8 @@ static void multiply(const struct attn_call *call, const struct layer *layer,
 }
 
 /* Few rows together over W, where it lies */
-static void multiply_lines(const struct attn_call *call,
-                           const struct layer *layer, const struct slab *t)
+static void multiply_by_lines(const struct attn_call *call,
+                              const struct layer *layer, const struct slab *t)
 {
     static const double none[KERNEL_LINES];
     const void *w = weight_of(call, layer, t);
@@ -193,10 +249,17 @@ static bool run_layer(const struct attn_call *call, const struct layer *layer,
 {
     struct slab t = open_slab(layer, call->in->dtype, b, tile, *resume,
                               workspace);
-    if (by_lines(layer->n))
-        multiply_lines(call, layer, &t);
-    else
-        multiply(call, layer, &t);
+    switch (way_of(layer->n)) {
+    case BY_LINES:
+        multiply_by_lines(call, layer, &t);
+        break;
+    case BY_PANELS:
+        multiply_by_panels(call, layer, &t);
+        break;
+    case BY_BLAS:
+        multiply_by_blas(call, layer, &t);
+        break;
+    }
     ++*resume;
     return t.depth + t.slice >= layer->depth;
 }
@@ -218,7 +281,6 @@ static struct layer operand_layer(const struct attn_call *call,
         .n = job == PLAN_Q ? p->n_q : p->m,
         .depth = job == PLAN_Q ? p->d : p->d_c,
         .columns = (job == PLAN_Q ? p->H : p->G) * width,
-        .width = width,
     };
 }
 
@@ -249,7 +311,6 @@ bool project_output(const struct attn_call *call, int64_t task,
         .n = p->n_q,
         .depth = p->H * p->d_v,
         .columns = p->d_out,
-        .width = p->d_out,
     };
     int64_t tiles = project_tiles(call->in->dtype, layer.n, layer.columns);
     return run_layer(call, &layer, task / tiles, task % tiles, workspace,

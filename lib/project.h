@@ -7,10 +7,11 @@
 
 #include "plan.h"
 
-/* Tiles of this many rows, counted from the item's first, and as many columns
- * as the kernels take at once (few rows: more); the depth is cut in slices that
- * are added in order. A slice of a tile is some 0.1 ms. */
-enum { PROJECT_ROWS = 256, PROJECT_DEPTH = 512 };
+
+/* Elements from one row of Q, K or V as projected to the next: a line of the
+ * cache more than the columns, since the rows of a head would meet in few
+ * places of the caches if they lay a power of two apart. */
+int64_t project_row(enum attn_dtype dtype, int64_t columns);
 
 /* Tiles of a product [n, columns], and the workspace of one. */
 int64_t project_tiles(enum attn_dtype dtype, int64_t n, int64_t columns);

@@ -2,8 +2,8 @@
 /*
  * reference.c - the formula in plain loops and double.
  *
- * The oracle of the tests, and what computes when the self-test finds the
- * BLAS wrong. It shares no line with the fast path, so that a fault has to
+ * The oracle of the tests, and what computes when both engines fail their
+ * tests. It shares no line with the fast path, so that a fault has to
  * be made twice to stay hidden. In comes an input with its plan. Here the
  * operands are laid out - projected, rotated, put behind the cache - and the
  * mixtures projected; reference_row.c does what lies between.
@@ -12,6 +12,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "size.h"
 
 /* Element [row, column] of a weight matrix [rows, columns]. */
 static double weight(const struct reference *r, enum attn_in name,
@@ -25,21 +28,16 @@ static double weight(const struct reference *r, enum attn_in name,
 
 /* ------------------------------------------------------- the operands */
 
-/* Rows first ... first + count - 1 of each head of [B, heads, n, d]. */
-struct rows {
-    double *all;
-    int64_t heads, n, d;
-    int64_t first, count;
-};
-
-static double *row_at(const struct rows *t, int64_t b, int64_t h, int64_t i)
+static double *row_at(const struct reference_rows *t, int64_t b, int64_t h,
+                      int64_t i)
 {
     return t->all + ((b * t->heads + h) * t->n + t->first + i) * t->d;
 }
 
 /* to = the given tensor [B, heads, count, d], or packed [B, count, heads*d] */
-static void copy_rows(const struct reference *r, const struct rows *to,
-                      enum attn_in name, bool packed)
+static void copy_rows(const struct reference *r,
+                      const struct reference_rows *to, enum attn_in name,
+                      bool packed)
 {
     int64_t inner = packed ? to->heads : to->count;
     int64_t outer = packed ? to->count : to->heads;
@@ -52,26 +50,26 @@ static void copy_rows(const struct reference *r, const struct rows *to,
                         number(r, name, index++);
 }
 
-/* to = from W + bias; head h is the column block h.  from: [B, count, e] */
-static void project_rows(const struct reference *r, const struct rows *to,
-                         enum attn_in from, enum attn_in w, enum attn_in bias)
+/* Row `row` of to = from W + bias; head h is the column block h.
+ * from: [B, count, e] */
+static void project_row(const struct reference *r,
+                        const struct reference_rows *to, enum attn_in from,
+                        enum attn_in w, enum attn_in bias, int64_t row)
 {
     const struct attn_tensor *t = &r->in->tensor[from];
     int64_t width = t->dim[t->rank - 1];
     int64_t columns = to->heads * to->d;
-    for (int64_t row = 0; row < r->plan->B * to->count; row++)
-        for (int64_t column = 0; column < columns; column++) {
-            double sum = has(r, bias) ? number(r, bias, column) : 0;
-            for (int64_t e = 0; e < width; e++)
-                sum += number(r, from, row * width + e) *
-                       weight(r, w, e, column);
-            row_at(to, row / to->count, column / to->d,
-                   row % to->count)[column % to->d] = sum;
-        }
+    for (int64_t column = 0; column < columns; column++) {
+        double sum = given(r, bias) ? number(r, bias, column) : 0;
+        for (int64_t e = 0; e < width; e++)
+            sum += number(r, from, row * width + e) * weight(r, w, e, column);
+        row_at(to, row / to->count, column / to->d,
+               row % to->count)[column % to->d] = sum;
+    }
 }
 
-static void put_rows(const struct reference *r, const struct rows *from,
-                     enum attn_out name)
+static void put_rows(const struct reference *r,
+                     const struct reference_rows *from, enum attn_out name)
 {
     int64_t index = 0;
     for (int64_t b = 0; b < r->plan->B; b++)
@@ -81,31 +79,14 @@ static void put_rows(const struct reference *r, const struct rows *from,
                     put(r, name, index++, row_at(from, b, h, i)[c]);
 }
 
-/* Fills Q and the new rows of K and V from what the caller gave. */
-static void take_operands(const struct reference *r, const struct rows *q,
-                          const struct rows *k, const struct rows *v)
-{
-    if (!has(r, ATTN_X)) {
-        bool packed = r->in->num_heads > 0;
-        copy_rows(r, q, ATTN_Q, packed);
-        copy_rows(r, k, ATTN_K, packed);
-        copy_rows(r, v, ATTN_V, packed);
-        return;
-    }
-    enum attn_in c = has(r, ATTN_CONTEXT) ? ATTN_CONTEXT : ATTN_X;
-    project_rows(r, q, ATTN_X, ATTN_W_Q, ATTN_B_Q);
-    project_rows(r, k, c, ATTN_W_K, ATTN_B_K);
-    project_rows(r, v, c, ATTN_W_V, ATTN_B_V);
-}
-
 /* Fills the cached rows. Packed, they lack the head axis of the stage K. */
-static void take_past(const struct reference *r, struct rows to,
+static void take_past(const struct reference *r, struct reference_rows to,
                       enum attn_in name)
 {
-    if (!has(r, name))
+    if (!given(r, name))
         return;
     const struct attn_tensor *t = r->in->tensor;
-    int rank = has(r, ATTN_X) ? t[ATTN_X].rank : t[ATTN_Q].rank;
+    int rank = given(r, ATTN_X) ? t[ATTN_X].rank : t[ATTN_Q].rank;
     to.first = 0;
     to.count = r->plan->n_past;
     copy_rows(r, &to, name, r->in->num_heads > 0 && t[name].rank == rank);
@@ -133,69 +114,160 @@ static void rotate(const struct reference *r, double *row, int64_t p)
     }
 }
 
-static void rotate_rows(const struct reference *r, const struct rows *q,
-                        const struct rows *k)
+/* Row `row` of output = heads W_O + b_O, or the heads in the layout of Q. */
+static void put_output(struct reference *r, int64_t row)
 {
-    for (int64_t b = 0; b < r->plan->B; b++) {
-        for (int64_t h = 0; h < q->heads; h++)
-            for (int64_t i = 0; i < q->count; i++)
-                rotate(r, row_at(q, b, h, i), reference_position(r, b, i));
-        for (int64_t g = 0; g < k->heads; g++)
-            for (int64_t j = 0; j < k->count; j++)
-                rotate(r, row_at(k, b, g, j), k->first + j);
+    const struct attn_plan *p = r->plan;
+    bool packed = given(r, ATTN_X) || r->in->num_heads > 0;
+    int64_t width = p->H * p->d_v, b = row / p->n_q, i = row % p->n_q;
+    const double *from = r->heads + row * width;
+    for (int64_t e = 0; e < width && !given(r, ATTN_W_O); e++) {
+        int64_t apart = (b * p->H + e / p->d_v) * p->n_q + i;
+        put(r, ATTN_OUT_OUTPUT, packed ? row * width + e
+                                       : apart * p->d_v + e % p->d_v,
+            from[e]);
+    }
+    for (int64_t o = 0; o < p->d_out && given(r, ATTN_W_O); o++) {
+        double sum = given(r, ATTN_B_O) ? number(r, ATTN_B_O, o) : 0;
+        for (int64_t e = 0; e < width; e++)
+            sum += from[e] * weight(r, ATTN_W_O, e, o);
+        put(r, ATTN_OUT_OUTPUT, row * p->d_out + o, sum);
     }
 }
 
 /* ---------------------------------------------------------- the passes */
 
-/* output = heads W_O + b_O, or the heads in the layout of Q. */
-static void put_output(const struct reference *r)
+static int64_t once(const struct reference *r)
 {
-    const struct attn_plan *p = r->plan;
-    bool packed = has(r, ATTN_X) || r->in->num_heads > 0;
-    int64_t width = p->H * p->d_v;
-    for (int64_t row = 0; row < p->B * p->n_q; row++) {
-        const double *from = r->heads + row * width;
-        int64_t b = row / p->n_q, i = row % p->n_q;
-        for (int64_t e = 0; e < width && !has(r, ATTN_W_O); e++) {
-            int64_t apart = (b * p->H + e / p->d_v) * p->n_q + i;
-            put(r, ATTN_OUT_OUTPUT, packed ? row * width + e
-                                           : apart * p->d_v + e % p->d_v,
-                from[e]);
-        }
-        for (int64_t o = 0; o < p->d_out && has(r, ATTN_W_O); o++) {
-            double sum = has(r, ATTN_B_O) ? number(r, ATTN_B_O, o) : 0;
-            for (int64_t e = 0; e < width; e++)
-                sum += from[e] * weight(r, ATTN_W_O, e, o);
-            put(r, ATTN_OUT_OUTPUT, row * p->d_out + o, sum);
-        }
-    }
+    (void)r;
+    return 1;
 }
 
-static void all_passes(struct reference *r)
+static int64_t for_each_query(const struct reference *r)
 {
-    const struct attn_plan *p = r->plan;
-    int64_t n_past = p->n_past, n_new = p->n_k - p->n_past;
-    struct rows q = {r->q, p->H, p->n_q, p->d_k, 0, p->n_q};
-    struct rows k = {r->k, p->G, p->n_k, p->d_k, n_past, n_new};
-    struct rows v = {r->v, p->G, p->n_k, p->d_v, n_past, n_new};
-    struct rows all_k = {r->k, p->G, p->n_k, p->d_k, 0, p->n_k};
-    struct rows all_v = {r->v, p->G, p->n_k, p->d_v, 0, p->n_k};
+    return r->plan->B * r->plan->n_q;
+}
 
-    take_operands(r, &q, &k, &v);
-    put_rows(r, &q, ATTN_OUT_Q);
-    put_rows(r, &k, ATTN_OUT_K);
-    put_rows(r, &v, ATTN_OUT_V);
+static int64_t for_each_key(const struct reference *r)
+{
+    return r->plan->B * (r->plan->n_k - r->plan->n_past);
+}
 
-    if (r->in->rope)
-        rotate_rows(r, &q, &k);
+static void copy_operands(struct reference *r, int64_t unit)
+{
+    bool packed = r->in->num_heads > 0;
+    (void)unit;
+    if (given(r, ATTN_X))
+        return;
+    copy_rows(r, &r->new_q, ATTN_Q, packed);
+    copy_rows(r, &r->new_k, ATTN_K, packed);
+    copy_rows(r, &r->new_v, ATTN_V, packed);
+}
+
+static void project_query(struct reference *r, int64_t row)
+{
+    if (given(r, ATTN_X))
+        project_row(r, &r->new_q, ATTN_X, ATTN_W_Q, ATTN_B_Q, row);
+}
+
+static void project_key(struct reference *r, int64_t row)
+{
+    enum attn_in c = given(r, ATTN_CONTEXT) ? ATTN_CONTEXT : ATTN_X;
+    if (!given(r, ATTN_X))
+        return;
+    project_row(r, &r->new_k, c, ATTN_W_K, ATTN_B_K, row);
+    project_row(r, &r->new_v, c, ATTN_W_V, ATTN_B_V, row);
+}
+
+static void put_operands(struct reference *r, int64_t unit)
+{
+    (void)unit;
+    put_rows(r, &r->new_q, ATTN_OUT_Q);
+    put_rows(r, &r->new_k, ATTN_OUT_K);
+    put_rows(r, &r->new_v, ATTN_OUT_V);
+}
+
+static void rotate_query(struct reference *r, int64_t row)
+{
+    int64_t b = row / r->plan->n_q, i = row % r->plan->n_q;
+    for (int64_t h = 0; r->in->rope && h < r->new_q.heads; h++)
+        rotate(r, row_at(&r->new_q, b, h, i), reference_position(r, b, i));
+}
+
+static void rotate_key(struct reference *r, int64_t row)
+{
+    int64_t b = row / r->new_k.count, j = row % r->new_k.count;
+    for (int64_t g = 0; r->in->rope && g < r->new_k.heads; g++)
+        rotate(r, row_at(&r->new_k, b, g, j), r->new_k.first + j);
+}
+
+static void join_cache(struct reference *r, int64_t unit)
+{
+    struct reference_rows k = r->new_k, v = r->new_v;
+    (void)unit;
     take_past(r, k, ATTN_PAST_K);
     take_past(r, v, ATTN_PAST_V);
-    put_rows(r, &all_k, ATTN_OUT_PRESENT_K);
-    put_rows(r, &all_v, ATTN_OUT_PRESENT_V);
+    k.first = v.first = 0;
+    k.count = v.count = r->plan->n_k;
+    put_rows(r, &k, ATTN_OUT_PRESENT_K);
+    put_rows(r, &v, ATTN_OUT_PRESENT_V);
+    reference_attend_begin(r);
+}
 
-    reference_attend(r);
-    put_output(r);
+static void attend_query(struct reference *r, int64_t row)
+{
+    reference_attend(r, row / r->plan->n_q, row % r->plan->n_q);
+}
+
+static void end_attend(struct reference *r, int64_t unit)
+{
+    (void)unit;
+    reference_attend_end(r);
+}
+
+static const struct {
+    int64_t (*units)(const struct reference *r);
+    void (*run)(struct reference *r, int64_t unit);
+} passes[] = {
+    {once, copy_operands},
+    {for_each_query, project_query},
+    {for_each_key, project_key},
+    {once, put_operands},
+    {for_each_query, rotate_query},
+    {for_each_key, rotate_key},
+    {once, join_cache},
+    {for_each_query, attend_query},
+    {once, end_attend},
+    {for_each_query, put_output},
+};
+
+bool reference_step(struct reference *r)
+{
+    int n = (int)(sizeof passes / sizeof *passes);
+    while (r->pass < n && r->unit == passes[r->pass].units(r)) {
+        r->pass++;
+        r->unit = 0;
+    }
+    if (r->pass < n)
+        passes[r->pass].run(r, r->unit++);
+    return r->pass == n;
+}
+
+/* ---------------------------------------------------------- the memory */
+
+static int64_t doubles(const struct attn_plan *p)
+{
+    int64_t queries = size_mul(size_mul(p->B, p->H), p->n_q);
+    int64_t keys = size_mul(size_mul(p->B, p->G), p->n_k);
+    return size_add(size_mul(size_add(queries, keys),
+                             size_add(p->d_k, p->d_v)),
+                    size_mul(4, p->n_k));
+}
+
+int64_t reference_bytes(const struct attn_plan *plan)
+{
+    return size_add(size_mul(doubles(plan), sizeof(double)),
+                    sizeof(struct reference));
 }
 
 static double *carve(double **memory, int64_t count)
@@ -204,26 +276,44 @@ static double *carve(double **memory, int64_t count)
     return *memory - count;
 }
 
+struct reference *reference_open(void *memory, const struct attn_input *in,
+                                 const struct attn_plan *plan,
+                                 struct attn_output *out)
+{
+    const struct attn_plan *p = plan;
+    struct reference *r = memory;
+    double *rest = (double *)(r + 1);
+    int64_t n_q = p->B * p->H * p->n_q, n_k = p->B * p->G * p->n_k;
+    int64_t n_past = p->n_past, n_new = p->n_k - p->n_past;
+    memset(memory, 0, (size_t)reference_bytes(plan));
+    r->in = in;
+    r->plan = plan;
+    r->out = out;
+    r->q = carve(&rest, n_q * p->d_k);
+    r->k = carve(&rest, n_k * p->d_k);
+    r->v = carve(&rest, n_k * p->d_v);
+    r->heads = carve(&rest, n_q * p->d_v);
+    r->s = carve(&rest, p->n_k);
+    r->a = carve(&rest, p->n_k);
+    r->a_mean = carve(&rest, p->n_k);
+    r->visible = (bool *)carve(&rest, p->n_k);
+    r->new_q = (struct reference_rows){r->q, p->H, p->n_q, p->d_k, 0, p->n_q};
+    r->new_k = (struct reference_rows){r->k, p->G, p->n_k, p->d_k, n_past,
+                                       n_new};
+    r->new_v = (struct reference_rows){r->v, p->G, p->n_k, p->d_v, n_past,
+                                       n_new};
+    return r;
+}
+
 bool attn_reference(const struct attn_input *in, const struct attn_plan *plan,
                     struct attn_output *out)
 {
-    struct reference r = {.in = in, .plan = plan, .out = out};
-    int64_t n_q = plan->B * plan->H * plan->n_q;
-    int64_t n_k = plan->B * plan->G * plan->n_k;
-    int64_t count = (n_q + n_k) * (plan->d_k + plan->d_v) + 4 * plan->n_k;
-    double *memory = calloc((size_t)count + 1, sizeof(double));
+    void *memory = malloc((size_t)reference_bytes(plan));
     if (!memory)
         return false;
-    double *rest = memory;
-    r.q = carve(&rest, n_q * plan->d_k);
-    r.k = carve(&rest, n_k * plan->d_k);
-    r.v = carve(&rest, n_k * plan->d_v);
-    r.heads = carve(&rest, n_q * plan->d_v);
-    r.s = carve(&rest, plan->n_k);
-    r.a = carve(&rest, plan->n_k);
-    r.a_mean = carve(&rest, plan->n_k);
-    r.visible = (bool *)carve(&rest, plan->n_k);
-    all_passes(&r);
+    struct reference *r = reference_open(memory, in, plan, out);
+    while (!reference_step(r))
+        continue;
     free(memory);
     return true;
 }

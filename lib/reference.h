@@ -16,6 +16,13 @@ struct variance {
     double squares; /* sum of squared distances from the mean */
 };
 
+/* Rows first ... first + count - 1 of each head of [B, heads, n, d]. */
+struct reference_rows {
+    double *all;
+    int64_t heads, n, d;
+    int64_t first, count;
+};
+
 struct reference {
     const struct attn_input *in;
     const struct attn_plan *plan;
@@ -33,9 +40,22 @@ struct reference {
 
     struct variance s_variance, s_scaled_variance; /* of visible scores */
     double rows;                                   /* that see a key */
+
+    struct reference_rows new_q, new_k, new_v; /* of this call */
+    int pass;                                  /* where it stands */
+    int64_t unit;
 };
 
-static inline bool has(const struct reference *r, enum attn_in name)
+/* The memory of one call: the struct, then its arrays. Aligned to 64. */
+int64_t reference_bytes(const struct attn_plan *plan);
+struct reference *reference_open(void *memory, const struct attn_input *in,
+                                 const struct attn_plan *plan,
+                                 struct attn_output *out);
+
+/* One unit of the work, a row mostly; true when it was the last. */
+bool reference_step(struct reference *r);
+
+static inline bool given(const struct reference *r, enum attn_in name)
 {
     return r->in->tensor[name].rank > 0;
 }
@@ -63,7 +83,10 @@ static inline void put(const struct reference *r, enum attn_out name,
 /* Where query i of item b stands among the keys. */
 int64_t reference_position(const struct reference *r, int64_t b, int64_t i);
 
-/* q, k, v -> heads, and on the way all that has the axes of A, and stats. */
-void reference_attend(struct reference *r);
+/* q, k, v -> heads, and on the way all that has the axes of A, and stats:
+ * before the first row; query i of item b, all heads; behind the last row. */
+void reference_attend_begin(struct reference *r);
+void reference_attend(struct reference *r, int64_t b, int64_t i);
+void reference_attend_end(struct reference *r);
 
 #endif

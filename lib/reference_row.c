@@ -36,7 +36,7 @@ static int64_t broadcast(const struct attn_tensor *t, int64_t b, int64_t h,
 static int64_t valid_keys(const struct reference *r, int64_t b)
 {
     const int64_t *lengths = r->in->tensor[ATTN_KEY_LENGTHS].data;
-    return has(r, ATTN_KEY_LENGTHS) ? lengths[b] : r->plan->n_k;
+    return given(r, ATTN_KEY_LENGTHS) ? lengths[b] : r->plan->n_k;
 }
 
 static int64_t add_saturated(int64_t x, int64_t y)
@@ -112,7 +112,7 @@ static double scale_of(const struct reference *r)
 {
     if (r->in->has_scale)
         return r->in->scale;
-    if (has(r, ATTN_V_A) || r->plan->d_k == 0)
+    if (given(r, ATTN_V_A) || r->plan->d_k == 0)
         return 1;
     return 1 / sqrt((double)r->plan->d_k);
 }
@@ -143,7 +143,7 @@ static void score_row(struct reference *r, int64_t b, int64_t h, int64_t i)
         const double *q = r->q + row * p->d_k;
         const double *k = r->k + ((b * p->G + g) * p->n_k + j) * p->d_k;
         r->visible[j] = may_see(r, b, h, i, j);
-        r->s[j] = has(r, ATTN_V_A) ? additive_score(r, q, k)
+        r->s[j] = given(r, ATTN_V_A) ? additive_score(r, q, k)
                                    : dot_score(r, q, k);
     }
     put_row(r, ATTN_OUT_S, row, r->s);
@@ -161,7 +161,7 @@ static void score_row(struct reference *r, int64_t b, int64_t h, int64_t i)
     for (int64_t j = 0; j < p->n_k; j++) {
         if (bias->rank)
             r->s[j] += number(r, ATTN_BIAS, broadcast(bias, b, h, i, j));
-        if (has(r, ATTN_ALIBI))
+        if (given(r, ATTN_ALIBI))
             r->s[j] -= number(r, ATTN_ALIBI, h) *
                        fabs((double)reference_position(r, b, i) - (double)j);
         if (!r->visible[j])
@@ -186,13 +186,13 @@ static double larger(double x, double y)
 static double softmax_row(struct reference *r, int64_t h)
 {
     int64_t n_k = r->plan->n_k;
-    double sink = has(r, ATTN_SINKS) ? number(r, ATTN_SINKS, h) : 0;
-    double max = has(r, ATTN_SINKS) ? sink : -INFINITY;
+    double sink = given(r, ATTN_SINKS) ? number(r, ATTN_SINKS, h) : 0;
+    double max = given(r, ATTN_SINKS) ? sink : -INFINITY;
     for (int64_t j = 0; j < n_k; j++)
         if (r->visible[j])
             max = larger(max, r->s[j]);
 
-    double sum = has(r, ATTN_SINKS) ? exp(sink - max) : 0;
+    double sum = given(r, ATTN_SINKS) ? exp(sink - max) : 0;
     for (int64_t j = 0; j < n_k; j++) {
         r->a[j] = r->visible[j] ? exp(r->s[j] - max) : 0;
         sum += r->a[j];
@@ -264,20 +264,24 @@ static void attend_row(struct reference *r, int64_t b, int64_t h, int64_t i)
         r->a_mean[j] = (h ? r->a_mean[j] : 0) + r->a[j] / (double)p->H;
 }
 
-void reference_attend(struct reference *r)
+void reference_attend_begin(struct reference *r)
 {
-    const struct attn_plan *p = r->plan;
-    struct attn_stats *stats = &r->out->stats;
-    *stats = (struct attn_stats){.empty = true,
-                                 .a_row_sum_min = INFINITY,
-                                 .a_row_sum_max = -INFINITY};
+    r->out->stats = (struct attn_stats){.empty = true,
+                                        .a_row_sum_min = INFINITY,
+                                        .a_row_sum_max = -INFINITY};
     r->out->empty_rows = 0;
-    for (int64_t b = 0; b < p->B; b++)
-        for (int64_t i = 0; i < p->n_q; i++) {
-            for (int64_t h = 0; h < p->H; h++)
-                attend_row(r, b, h, i);
-            put_row(r, ATTN_OUT_A_MEAN, b * p->n_q + i, r->a_mean);
-        }
+}
+
+void reference_attend(struct reference *r, int64_t b, int64_t i)
+{
+    for (int64_t h = 0; h < r->plan->H; h++)
+        attend_row(r, b, h, i);
+    put_row(r, ATTN_OUT_A_MEAN, b * r->plan->n_q + i, r->a_mean);
+}
+
+void reference_attend_end(struct reference *r)
+{
+    struct attn_stats *stats = &r->out->stats;
     if (stats->empty) {
         *stats = (struct attn_stats){.empty = true};
         return;

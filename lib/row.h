@@ -31,6 +31,8 @@ struct row_ops {
     /* the same with an a and b for each element */
     void (*combine_lanes)(void *y, const void *a, const void *x, const void *b,
                           int64_t n);
+    /* y[r][j] = a[j] y[r][j], y [rows, n]; not touched where all a are 1 */
+    void (*scale_lanes)(void *y, int64_t rows, const void *a, int64_t n);
     void (*fill)(void *x, int64_t n, double value);
     /* s = cap tanh(s / cap) */
     void (*softcap)(void *s, int64_t n, double cap);

@@ -33,6 +33,19 @@ static void NAME(combine_lanes)(void *y_, const void *a_, const void *x_,
         y[j] = y[j] * a[j] + x[j] * b[j];
 }
 
+static void NAME(scale_lanes)(void *y_, int64_t rows, const void *a_,
+                              int64_t n)
+{
+    real *y = y_;
+    const real *a = a_;
+    int64_t ones = 0;
+    for (int64_t j = 0; j < n; j++)
+        ones += a[j] == 1;
+    for (int64_t r = 0; r < rows && ones < n; r++)
+        for (int64_t j = 0; j < n; j++)
+            y[r * n + j] *= a[j];
+}
+
 static void NAME(fill)(void *x_, int64_t n, double value)
 {
     real *x = x_;
@@ -258,6 +271,7 @@ static const struct row_ops NAME(ops) = {
     .scale = NAME(scale),
     .combine = NAME(combine),
     .combine_lanes = NAME(combine_lanes),
+    .scale_lanes = NAME(scale_lanes),
     .fill = NAME(fill),
     .softcap = NAME(softcap),
     .add = NAME(add),

@@ -6,6 +6,7 @@
 #include "view.h"
 
 #include "check.h"
+#include "project.h"
 
 struct view view_of(void *data, int64_t size, int64_t heads, int64_t n,
                     int64_t width, bool packed)
@@ -34,9 +35,13 @@ struct view view_operand(const struct attn_call *call, enum plan_job which)
     int64_t heads = which == PLAN_Q ? p->H : p->G;
     int64_t n = which == PLAN_Q ? p->n_q : p->n_k - p->n_past;
     int64_t width = which == PLAN_V ? p->d_v : p->d_k;
-    if (in->tensor[ATTN_X].rank)
-        return view_of((char *)call->shared + at[which], element(call), heads,
-                       n, width, false);
+    if (in->tensor[ATTN_X].rank) {
+        struct view v = view_of((char *)call->shared + at[which],
+                                element(call), heads, n, width, true);
+        v.row = project_row(in->dtype, heads * width);
+        v.batch = n * v.row;
+        return v;
+    }
     return view_of(in->tensor[given[which]].data, element(call), heads, n,
                    width, in->num_heads != 0);
 }

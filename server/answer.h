@@ -24,14 +24,17 @@ enum answer_state { ANSWER_STARTING, ANSWER_READY, ANSWER_DRAINING };
 
 /* 200 as long as anything is answered at all. */
 void answer_livez(struct answer *a);
-/* /readyz and /healthz: 503 while starting and draining, with the reason. */
-void answer_readyz(struct answer *a, enum answer_state state);
+/* /readyz and /healthz: 503 while starting and draining, with the reason. A
+ * warning (NULL: none), a constant without quotes, is told while ready. */
+void answer_readyz(struct answer *a, enum answer_state state,
+                   const char *warning);
 
 /* Constant facts for /info; what they point to must stay. */
 struct answer_facts {
     int threads, io_threads;
     const char *threads_source, *threads_reason;
-    const char *blas, *cpu_level;
+    const char *engine, *blas, *cpu_level;
+    const char *warning;        /* which engine failed its test, or NULL */
     const char *http_library, *json_library;   /* versions */
     int64_t memory_budget_bytes, connections;
 };

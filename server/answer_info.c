@@ -45,6 +45,9 @@ void answer_info(struct answer *a, const struct answer_facts *facts,
     print_text(out, "source", facts->threads_source);
     print_text(out, "reason", facts->threads_reason);
     buffer_print(out, "\"io\":%d},", facts->io_threads);
+    print_text(out, "engine", facts->engine);
+    if (facts->warning != NULL)
+        print_text(out, "warning", facts->warning);
     print_text(out, "blas", facts->blas);
     print_text(out, "cpu_level", facts->cpu_level);
     print_text(out, "libmicrohttpd", facts->http_library);

@@ -86,12 +86,13 @@ static bool read_switch(const struct config_row *s, const char *text)
 
 static bool read_choice(const struct config_row *s, const char *text)
 {
-    for (size_t i = 0; i < CONFIG_LOG_FORMS; i++) {
-        if (strcmp(text, config_log_word[i]) == 0) {
-            *(enum config_log *)s->at = (enum config_log)i;
+    const char *word;
+    size_t n;
+    for (int i = 0; (word = config_word(s, i, &n)) != NULL; i++)
+        if (strlen(text) == n && memcmp(text, word, n) == 0) {
+            *(int *)s->at = i;
             return true;
         }
-    }
     return false;
 }
 

@@ -42,8 +42,9 @@ struct config {
     double drain_timeout_s;         /* --drain-timeout 25 */
     double inline_us;               /* --inline-us 200: cheaper requests run
                                        on their I/O thread */
+    int engine;                     /* --engine: an enum attn_engine */
     double trim_after_s;            /* --trim-after 3 */
-    enum config_log log;            /* --log logfmt|json|none */
+    int log;                        /* --log: an enum config_log */
     bool log_probes;                /* --log-probes */
     /* what was asked for instead of serving */
     bool want_help, want_version, want_print, want_options_doc;

@@ -52,12 +52,16 @@ void config_print_help(FILE *out)
 
 static void print_value(FILE *out, const struct config_row *s)
 {
+    const char *word;
+    size_t n;
+
     switch (s->kind) {
     case TEXT:
         fputs(*(const char **)s->at, out);
         break;
     case CHOICE:
-        fputs(config_log_word[*(enum config_log *)s->at], out);
+        word = config_word(s, *(int *)s->at, &n);
+        fprintf(out, "%.*s", (int)n, word);
         break;
     case SWITCH:
         fputs(*(bool *)s->at ? "true" : "false", out);

@@ -8,9 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const config_log_word[CONFIG_LOG_FORMS] = {"logfmt", "json",
-                                                      "none"};
-
 #define GIB 1073741824.0
 
 const struct config_row config_table[CONFIG_ROWS] = {
@@ -28,6 +25,10 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "inline-us", NUMBER, &config.inline_us, "200", 0, 1e6,
      "MICROSECONDS",
      "requests estimated below this run on the thread that read them"},
+    {NULL, "engine", CHOICE, &config.engine, "auto", 0, 0,
+     "auto|native|openblas",   /* by enum attn_engine */
+     "what multiplies queries, keys and values: native kernels, openblas, or "
+     "auto: native where this CPU has tuned ones"},
     {"Limits of one request", "body-bytes", BYTES, &config.body_bytes, "1GiB",
      1, 1024 * GIB, "BYTES", "largest body, unpacked"},
     {NULL, "elements", BYTES, &config.elements, "1Gi", 1, 1024 * GIB, "N",
@@ -71,8 +72,9 @@ const struct config_row config_table[CONFIG_ROWS] = {
      "balancer"},
     {NULL, "drain-timeout", SECONDS, &config.drain_timeout_s, "25", 0, 86400,
      "SECONDS", "after that: time for the requests in hand"},
-    {"Log", "log", CHOICE, &config.log, "logfmt", 0, 0, "FORM",
-     "a line for each request: logfmt, json or none"},
+    {"Log", "log", CHOICE, &config.log, "logfmt", 0, 0,
+     "logfmt|json|none",   /* by enum config_log */
+     "a line for each request"},
     {NULL, "log-probes", SWITCH, &config.log_probes, "false", 0, 0, NULL,
      "log health checks and metrics too"},
     {"Instead of serving", "help", ACTION, &config.want_help, "", 0, 0, NULL,
@@ -95,6 +97,27 @@ static void plain_number(double value, char out[32])
     snprintf(out, 32, fabs(value) < 1e15 ? "%.15g" : "%g", value);
 }
 
+const char *config_word(const struct config_row *s, int n, size_t *length)
+{
+    const char *word = s->unit;
+    while (n-- > 0 && word)
+        word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
+    *length = word ? strcspn(word, "|") : 0;
+    return word;
+}
+
+/* "a|b|c" -> "a, b or c" */
+static const char *words(const struct config_row *s, char out[CONFIG_RULE_MAX])
+{
+    const char *word;
+    size_t n, at = 0;
+    for (int i = 0; (word = config_word(s, i, &n)) != NULL; i++)
+        at += (size_t)snprintf(out + at, CONFIG_RULE_MAX - at, "%s%.*s",
+                               i == 0 ? "" : word[n] ? ", " : " or ", (int)n,
+                               word);
+    return out;
+}
+
 const char *config_rule(const struct config_row *s, char out[CONFIG_RULE_MAX])
 {
     static const char *const what[] = {
@@ -110,7 +133,7 @@ const char *config_rule(const struct config_row *s, char out[CONFIG_RULE_MAX])
     case SWITCH:
         return "true or false";
     case CHOICE:
-        return "logfmt, json or none";
+        return words(s, out);
     default:
         plain_number(s->low, low);
         plain_number(s->high, high);

@@ -20,19 +20,18 @@ struct config_row {
     void *at;                 /* in config; its type is by kind */
     const char *fallback;     /* the default, as one would write it */
     double low, high;
-    const char *unit;         /* as --help shows the value */
+    const char *unit;         /* as --help shows the value; of a CHOICE its
+                                 words, "a|b": its value is an int, the place
+                                 of the word */
     const char *help;
 };
 
 /* ACTION rows are last. */
-#define CONFIG_ROWS 30
+#define CONFIG_ROWS 31
 extern const struct config_row config_table[CONFIG_ROWS];
 
 enum config_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_PORT, FROM_FLAG };
 extern enum config_source config_from[CONFIG_ROWS];
-
-#define CONFIG_LOG_FORMS 3
-extern const char *const config_log_word[CONFIG_LOG_FORMS];
 
 #define CONFIG_RULE_MAX 160
 #define CONFIG_VARIABLE_MAX 64
@@ -40,6 +39,9 @@ extern const char *const config_log_word[CONFIG_LOG_FORMS];
 /* "a whole number from 0 to 65535": constant, or printed into room. */
 const char *config_rule(const struct config_row *row,
                         char room[CONFIG_RULE_MAX]);
+
+/* The n-th word of a CHOICE and its length; NULL: there are not so many. */
+const char *config_word(const struct config_row *row, int n, size_t *length);
 
 /* Is the number within the row's bounds? A default of 0, which stands for
  * something else, may be below them. */

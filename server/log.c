@@ -199,7 +199,7 @@ void log_access(const struct log_access *entry)
 {
     char line[LOG_LINE_MAX];
     write_line(STDOUT_FILENO, line,
-               log_access_line(config.log, entry, line));
+               log_access_line((enum config_log)config.log, entry, line));
 }
 
 void log_event(enum log_level level, const char *event, const char *format,
@@ -213,7 +213,7 @@ void log_event(enum log_level level, const char *event, const char *format,
     va_end(arguments);
     clock_gettime(CLOCK_REALTIME, &now);
     write_line(STDERR_FILENO, line,
-               log_event_line(config.log, level, event, text,
+               log_event_line((enum config_log)config.log, level, event, text,
                               now.tv_sec * INT64_C(1000000000) + now.tv_nsec,
                               line));
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "attention.h"
@@ -25,19 +24,7 @@ const char *jansson_version_str(void);   /* its header has another door */
 
 static struct host_threads threads;
 static struct answer_facts facts;
-
-/* OpenBLAS starts threads of its own when it is loaded, before main(): so
- * this program starts itself once more and tells it not to. By the path that
- * the kernel took, which needs no /proc and keeps the program's name. */
-static void keep_blas_single(char **argv)
-{
-    const char *now = getenv("OPENBLAS_NUM_THREADS");
-
-    if (now != NULL && strcmp(now, "1") == 0)
-        return;
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    execv((const char *)getauxval(AT_EXECFN), argv);
-}
+static enum attn_engine engine;
 
 /* What was asked for instead of serving; -1: nothing. */
 static int answer_at_once(void)
@@ -65,11 +52,28 @@ static size_t memory_budget(void)
     return (size_t)(config.memory_bytes > 0 ? config.memory_bytes : host / 2);
 }
 
+/* NULL: both engines passed. */
+static const char *engine_warning(void)
+{
+    bool native = attn_engine_failed(ATTN_ENGINE_NATIVE);
+    bool openblas = attn_engine_failed(ATTN_ENGINE_OPENBLAS);
+
+    if (native && openblas)
+        return "Both engines failed their self-test: the plain formula is "
+               "used, which is right and very slow.";
+    if (native)
+        return "The native kernels failed their self-test: OpenBLAS is used.";
+    if (openblas)
+        return "OpenBLAS failed its self-test: the native kernels are used.";
+    return NULL;
+}
+
 static void gather_facts(void)
 {
     facts = (struct answer_facts){
         .threads = work_lanes(), .io_threads = (int)config.io_threads,
         .threads_source = threads.source, .threads_reason = threads.reason,
+        .engine = attn_engine_name(engine), .warning = engine_warning(),
         .blas = attn_blas_name(), .cpu_level = attn_cpu_level(),
         .http_library = listen_library(),
         .json_library = jansson_version_str(),
@@ -84,6 +88,7 @@ static void start_metrics(void)
     struct metrics_start start = {
         .steps = step_name, .n_steps = STEP_COUNT,
         .threads_source = threads.source, .threads = threads.threads,
+        .engine = attn_engine_name(engine),
         .blas = attn_blas_name(), .cpu_level = attn_cpu_level(),
         .http_library = listen_library(),
         .json_library = jansson_version_str(),
@@ -97,9 +102,9 @@ static void start_metrics(void)
 
 static void start_computing(void)
 {
-    if (!attn_init())
-        log_event(LOG_ERROR, "blas", "THE BLAS MULTIPLIES WRONGLY: computing "
-                  "with the reference formula, rightly but slowly");
+    engine = attn_init((enum attn_engine)config.engine);
+    if (engine_warning() != NULL)
+        log_event(LOG_ERROR, "engine", "%s", engine_warning());
     host_threads("", (int)config.threads, REQUEST_LANES_MAX, &threads);
     compute_set_budget(memory_budget());
     queue_open(config.queue, threads.threads, listen_resume);
@@ -119,8 +124,9 @@ static int start_serving(char *error, size_t size)
     status = listen_start(error, size);
     if (status != 0)
         return status;
-    log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, %s, %s",
-              threads.reason, attn_blas_name(), attn_cpu_level());
+    log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, engine "
+              "%s, %s, %s", threads.reason, attn_engine_name(engine),
+              attn_blas_name(), attn_cpu_level());
     if (listen_admin_url()[0] != '\0')
         fprintf(stderr, "health and metrics on %s\n", listen_admin_url());
     fprintf(stderr, "listening on %s\n", listen_url());
@@ -143,7 +149,6 @@ int main(int argc, char **argv)
     status = answer_at_once();
     if (status >= 0)
         return status;
-    keep_blas_single(argv);
     if (!watch_open())
         return complain(EXIT_FAILED, error);
     status = listen_open(error, sizeof error);

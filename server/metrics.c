@@ -38,8 +38,9 @@ static void describe_build(const struct metrics_start *start)
     problem_escape(blas, sizeof blas, start->blas);
     problem_escape(level, sizeof level, start->cpu_level);
     snprintf(labels, sizeof labels,
-             "version=\"%s\",blas=\"%s\",cpu_level=\"%s\",mhd=\"%s\","
-             "jansson=\"%s\"", ATTN_VERSION, blas, level,
+             "version=\"%s\",engine=\"%s\",blas=\"%s\",cpu_level=\"%s\","
+             "mhd=\"%s\",jansson=\"%s\"", ATTN_VERSION, start->engine, blas,
+             level,
              start->http_library, start->json_library);
     metrics_set_of[BUILD].word[0] = labels;
 }

@@ -71,7 +71,7 @@ struct metrics_start {
     int n_steps;
     const char *threads_source;
     int threads;
-    const char *blas, *cpu_level;
+    const char *engine, *blas, *cpu_level;
     const char *http_library, *json_library;   /* versions */
 };
 

@@ -40,7 +40,7 @@ static void live(struct request *r, struct answer *a)
 static void ready(struct request *r, struct answer *a)
 {
     (void)r;
-    answer_readyz(a, state());
+    answer_readyz(a, state(), facts->warning);
 }
 
 static void metrics(struct request *r, struct answer *a)

@@ -33,7 +33,7 @@ int main(void)
     struct attn_plan plan;
     struct attn_error error;
 
-    attn_init();
+    attn_init(ATTN_ENGINE_AUTO);
     attn_input_init(&in);
     in.dtype = ATTN_FLOAT64;
     in.tensor[ATTN_Q] = (struct attn_tensor){q, 2, {2, 2}};

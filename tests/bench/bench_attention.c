@@ -21,6 +21,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "engine.h"
+
 enum { ROUNDS = 7, SIDE = 1024, MOST_THREADS = 2 };
 
 /* PLANNED: anew before each run. LAYER: from X [n, H d], with four weights
@@ -286,6 +288,8 @@ static void run_sum(int thread)
 #define OUTPUT ATTN_RETURN(ATTN_OUT_OUTPUT)
 #define BOTH (OUTPUT | ATTN_RETURN(ATTN_OUT_A))
 
+static const enum attn_engine engines[] = {ATTN_ENGINE_NATIVE,
+                                           ATTN_ENGINE_OPENBLAS};
 static bool json;
 
 static int compare(const void *a, const void *b)
@@ -323,44 +327,54 @@ static const char *stored(const struct shape *s)
     return "";
 }
 
-static void print(const struct shape *s, double seconds, double rate,
-                  const char *unit, double ratio)
+static void print(const struct shape *s, enum attn_engine engine,
+                  double seconds, double rate, const char *unit, double ratio)
 {
     const char *type = s->dtype == ATTN_FLOAT64 ? "float64" : "float32";
-    printf(json ? "{\"name\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
+    printf(json ? "{\"name\": \"%s\", \"engine\": \"%s\", "
+                  "\"dtype\": \"%s\", \"threads\": %d, "
                   "\"H\": %ld, \"G\": %ld, \"n_q\": %ld, \"n_k\": %ld, "
                   "\"d\": %ld, \"us\": %.2f, \"rate\": %.2f, "
                   "\"unit\": \"%s\", \"ratio\": %.3f, \"stored\": \"%s\"}\n"
-                : "%-9s %s %d  %3ld %3ld %6ld %8ld %4ld %12.1f us %7.1f %s "
+                : "%-8s %-8s %s %d  %3ld %3ld %6ld %8ld %4ld %12.1f us %7.1f %s "
                   "%6.2f %s\n",
-           s->name, type, s->threads, (long)s->H, (long)s->G, (long)s->n_q,
+           s->name, attn_engine_name(engine), type, s->threads, (long)s->H, (long)s->G, (long)s->n_q,
            (long)s->n_k, (long)s->d, seconds * 1e6, rate, unit, ratio,
            stored(s));
     fflush(stdout);
 }
 
-/* Against the product, or for one query against the sum. */
+/* Against the product, or for one query against the sum: both engines by
+ * turns. */
 static void measure(const struct shape *s)
 {
     struct call c;
-    double got[ROUNDS], beside[ROUNDS];
+    double got[2][ROUNDS], beside[ROUNDS];
     bool decode = s->n_q == 1;
     double bytes = 8.0 * (double)(s->G * s->n_k * s->d);
     int times = 1 + (int)(decode ? 1e8 / bytes : 5e8 / operations(s));
     open_call(&c, s);
-    time_of(&c, s->threads, 1);
-    for (int i = 0; i < ROUNDS; i++) {
-        beside[i] = decode ? time_of_work(run_sum, &c, s->threads, times)
-                           : time_of_product(s->dtype);
-        got[i] = time_of(&c, s->threads, times);
+    for (int i = -1; i < ROUNDS; i++) {
+        int round = i < 0 ? 0 : i;
+        beside[round] = decode ? time_of_work(run_sum, &c, s->threads, times)
+                               : time_of_product(s->dtype);
+        for (int e = 0; e < 2; e++) {
+            engine_use(engines[e]);
+            got[e][round] = time_of(&c, s->threads, i < 0 ? 1 : times);
+        }
     }
-    double seconds = median(got), other = median(beside);
-    double rate = operations(s) / seconds * 1e-9;
+    double other = median(beside);
     double product = 2.0 * SIDE * SIDE * SIDE / other * 1e-9;
-    if (decode)
-        print(s, seconds, bytes / seconds * 1e-9, "GB/s", other / seconds);
-    else
-        print(s, seconds, rate, "GF/s", rate / product);
+    for (int e = 0; e < 2; e++) {
+        double seconds = median(got[e]);
+        double rate = operations(s) / seconds * 1e-9;
+        if (decode)
+            print(s, engines[e], seconds, bytes / seconds * 1e-9, "GB/s",
+                  other / seconds);
+        else
+            print(s, engines[e], seconds, rate, "GF/s", rate / product);
+    }
+    engine_use(ATTN_ENGINE_NATIVE);
     close_call(&c);
 }
 
@@ -377,8 +391,8 @@ static void relate(const struct shape *s, const struct shape *to)
         got[i] = time_of(&c, s->threads, times);
     }
     double seconds = median(got);
-    print(s, seconds, operations(s) / seconds * 1e-9, "GF/s",
-          seconds / median(beside));
+    print(s, ATTN_ENGINE_NATIVE, seconds, operations(s) / seconds * 1e-9,
+          "GF/s", seconds / median(beside));
     close_call(&c);
     close_call(&whole);
 }
@@ -453,14 +467,14 @@ int main(int count, char **argument)
         else
             wanted = argument[i];
     }
-    attn_init();
+    attn_init(ATTN_ENGINE_NATIVE);
     for (int i = 0; i < 3; i++)
         matrix[i] = memory(SIDE * SIDE * sizeof(double));
     printf(json ? "{\"note\": \"%s\"}\n" : "%s\n",
            "stored: GF/s of ONNX Runtime 1.30, same kind of machine");
     if (!json)
-        printf("%s, kernels %s\n%-9s %-7s %s  %3s %3s %6s %8s %4s %15s %12s "
-               "%6s stored\n", attn_blas_name(), attn_cpu_level(), "", "",
+        printf("%s, kernels %s\n%-8s %-8s %-7s %s %3s %3s %6s %8s %4s %15s %12s "
+               "%6s stored\n", attn_blas_name(), attn_cpu_level(), "", "", "",
                "thr", "H", "G", "n_q", "n_k", "d", "", "", "ratio");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strstr(shapes[i].name, wanted))

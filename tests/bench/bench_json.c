@@ -171,7 +171,8 @@ int main(int argc, char **argv)
     char *program[] = {argv[0], NULL};
     char error[256];
 
-    if (config_load(1, program, error, sizeof error) != 0 || !attn_init())
+    if (config_load(1, program, error, sizeof error) != 0 
+        || attn_init(ATTN_ENGINE_AUTO) == ATTN_ENGINE_REFERENCE)
         return EXIT_FAILURE;
     if (!json)
         puts("one request, one thread, d = 64 (n = 2: d = 2); us, and ns a "

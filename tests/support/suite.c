@@ -4,7 +4,11 @@
  */
 #include "suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
 
 int suite_run(const char *name, const TTest *const *tests,
               void (*setup)(void), void (*teardown)(void), double seconds)
@@ -22,4 +26,22 @@ int suite_run(const char *name, const TTest *const *tests,
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+void suite_init_library(void)
+{
+    const char *wanted = getenv("TEST_ENGINE");
+    enum attn_engine engine = ATTN_ENGINE_AUTO, used;
+
+    if (wanted && strcmp(wanted, "native") == 0)
+        engine = ATTN_ENGINE_NATIVE;
+    if (wanted && strcmp(wanted, "openblas") == 0)
+        engine = ATTN_ENGINE_OPENBLAS;
+    used = attn_init(engine);
+    if (used != ATTN_ENGINE_REFERENCE
+        && (engine == ATTN_ENGINE_AUTO || used == engine))
+        return;
+    fprintf(stderr, "the engine %s fails its test\n",
+            attn_engine_name(engine));
+    exit(EXIT_FAILURE);
 }

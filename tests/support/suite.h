@@ -14,4 +14,8 @@
 int suite_run(const char *name, const TTest *const *tests,
               void (*setup)(void), void (*teardown)(void), double seconds);
 
+/* attn_init() with the engine that $TEST_ENGINE names, auto without it; ends
+ * the program unless that is the one in use. */
+void suite_init_library(void);
+
 #endif

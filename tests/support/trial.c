@@ -5,6 +5,8 @@
  */
 #include "trial.h"
 
+#include "suite.h"
+
 #include "accuracy.h"
 
 #include <check.h>
@@ -30,7 +32,7 @@ void trial_open(struct trial *t, enum attn_dtype dtype)
 {
     static bool ready;
     if (!ready)
-        ck_assert_msg(attn_init(), "the BLAS gives wrong products");
+        suite_init_library();
     ready = true;
     *t = (struct trial){.random = {1}};
     attn_input_init(&t->in);

@@ -17,6 +17,7 @@ static struct answer a;
 static const struct answer_facts facts = {
     .threads = 2, .io_threads = 3, .threads_source = "quota",
     .threads_reason = "2 threads: \"half\" of 4", .blas = "OpenBLAS Haswell",
+    .engine = "openblas", .warning = "Odd.",
     .cpu_level = "v3", .http_library = "0.9.75", .json_library = "2.14",
     .memory_budget_bytes = 12345, .connections = 900};
 
@@ -36,6 +37,7 @@ static void setup(void)
     if (!started)
         metrics_init(&(struct metrics_start){
             .routes = routes, .n_routes = 20, .threads_source = "quota", .threads = 2, .blas = "x",
+            .engine = "native",
             .cpu_level = "y", .http_library = "1", .json_library = "2"});
     started = true;
     for (int i = 0; i < 20; i++)
@@ -73,15 +75,24 @@ END_TEST
 
 START_TEST(readiness_has_its_reason)
 {
-    answer_readyz(&a, ANSWER_STARTING);
+    answer_readyz(&a, ANSWER_STARTING, NULL);
     assert_answer(503, "application/json");
     assert_says("\"reason\":\"starting\"");
-    answer_readyz(&a, ANSWER_READY);
+    answer_readyz(&a, ANSWER_READY, NULL);
     assert_answer(200, "application/json");
     assert_says("{\"status\":\"ok\"}\n");
-    answer_readyz(&a, ANSWER_DRAINING);
+    answer_readyz(&a, ANSWER_DRAINING, NULL);
     assert_answer(503, "application/json");
     assert_says("\"reason\":\"draining\"");
+}
+END_TEST
+
+START_TEST(health_tells_of_an_engine_that_failed)
+{
+    answer_readyz(&a, ANSWER_READY, "OpenBLAS failed.");
+    assert_answer(200, "application/json");
+    assert_says("{\"status\":\"ok\",\"warning\":\"OpenBLAS failed.\"}\n");
+    buffer_free(&a.memory);
 }
 END_TEST
 
@@ -92,7 +103,7 @@ START_TEST(health_needs_no_memory)
     block_set_budget(1);
     answer_livez(&a);
     assert_answer(200, "application/json");
-    answer_readyz(&a, ANSWER_READY);
+    answer_readyz(&a, ANSWER_READY, NULL);
     assert_answer(200, "application/json");
     block_give(block, got);
 }
@@ -106,6 +117,7 @@ START_TEST(info_tells_versions_threads_and_limits)
     assert_says("\"state\":\"ready\"");
     assert_says("\"threads\":{\"count\":2,\"source\":\"quota\","
                 "\"reason\":\"2 threads: \\\"half\\\" of 4\",\"io\":3}");
+    assert_says("\"engine\":\"openblas\",\"warning\":\"Odd.\",");
     assert_says("\"blas\":\"OpenBLAS Haswell\",\"cpu_level\":\"v3\"");
     assert_says("\"limits\":{\"body_bytes\":1073741824,"
                 "\"elements\":1073741824,\"operations\":1000000000000000,"
@@ -198,6 +210,7 @@ int main(void)
     const TTest *const tests[] = {
         alive_is_always_ok,
         readiness_has_its_reason,
+        health_tells_of_an_engine_that_failed,
         health_needs_no_memory,
         info_tells_versions_threads_and_limits,
         metrics_are_answered_with_all_memory_in_use,

@@ -21,7 +21,7 @@ static void check_accepted(const struct a_case *c)
 
 START_TEST(accepted_requests_get_their_reply)
 {
-    ck_assert(attn_init());
+    suite_init_library();
     cases_each("accepted", 40, check_accepted);
 }
 END_TEST
@@ -39,7 +39,7 @@ static void check_refused(const struct a_case *c)
 
 START_TEST(refused_requests_get_their_problem)
 {
-    ck_assert(attn_init());
+    suite_init_library();
     cases_each("refused", 60, check_refused);
 }
 END_TEST

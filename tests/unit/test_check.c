@@ -544,6 +544,6 @@ int main(void)
         products_that_overflow_are_refused,
         elements_of_a_tensor_are_counted_or_refused,
         NULL};
-    attn_init();
+    suite_init_library();
     return suite_run("check", tests, NULL, NULL, 10);
 }

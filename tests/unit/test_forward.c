@@ -21,7 +21,7 @@ static void setup(void)
 static void teardown(void)
 {
     trial_close(&t);
-    attn_init();
+    suite_init_library();
 }
 
 static void reopen(enum attn_dtype dtype)
@@ -266,6 +266,6 @@ int main(void)
         what_has_no_elements_needs_no_memory,
         every_number_of_queries_meets_the_formula,
         NULL};
-    attn_init();
+    suite_init_library();
     return suite_run("forward", tests, setup, teardown, 60);
 }

@@ -30,7 +30,7 @@ static void setup(void)
 
     ck_assert_msg(config_load(1, program, error, sizeof error) == 0, "%s",
                   error);
-    ck_assert(attn_init());
+    suite_init_library();
     queue_open(1, 1, read_nothing);
     ck_assert_int_eq(work_start(1), 0);
 }

@@ -26,7 +26,8 @@ static void setup(void)
     if (!started)
         metrics_init(&(struct metrics_start){
             .routes = routes, .n_routes = 2, .steps = steps, .n_steps = 3,
-            .threads_source = "quota", .threads = 3, .blas = "Open \"BLAS\"",
+            .threads_source = "quota", .threads = 3,
+            .engine = "native", .blas = "Open \"BLAS\"",
             .cpu_level = "v3", .http_library = "0.9.75",
             .json_library = "2.14"});
     started = true;
@@ -190,7 +191,7 @@ END_TEST
 START_TEST(the_build_is_described_and_escaped)
 {
     assert_has("attention_build_info{version=\"0.");
-    assert_has("blas=\"Open \\\"BLAS\\\"\",cpu_level=\"v3\","
+    assert_has("engine=\"native\",blas=\"Open \\\"BLAS\\\"\",cpu_level=\"v3\","
                "mhd=\"0.9.75\",jansson=\"2.14\"} 1\n");
     assert_has("attention_threads{source=\"quota\"} 3\n");
     ck_assert_ptr_null(strstr(text.data, "source=\"affinity\""));

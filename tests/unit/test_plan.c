@@ -239,6 +239,6 @@ int main(void)
         skipped_tiles_are_no_work,
         an_offset_that_was_assumed_is_said,
         NULL};
-    attn_init();
+    suite_init_library();
     return suite_run("plan", tests, setup, teardown, 10);
 }

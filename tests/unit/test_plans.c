@@ -109,6 +109,6 @@ int main(void)
         a_plan_is_that_of_the_call_at_hand,
         data_changes_the_plan_where_it_is_read,
         NULL};
-    attn_init();
+    suite_init_library();
     return suite_run("plans", tests, setup, teardown, 10);
 }
