@@ -226,7 +226,7 @@ check: ## set up, build, run every test
 	$(remake) check-built
 
 check-built: all $(programs) $(loaders) $(examples)
-	@$(run) $(unit) $(api)
+	@$(run) $(unit) $(api) $(second_engine)
 
 number := $(O)/tests/unit/test_number
 cores = $(call once,cores,nproc)
@@ -237,10 +237,15 @@ test-exhaustive: $(number) $(number)_round ## read and write every float32
 	seq -f %g/$(cores) $(cores) | xargs -P $(cores) -I{} \
 	env EXHAUSTIVE={} $(number)_round
 
+# What the library computes, once more by the other engine.
+computing := attention bits cases forward hidden project properties random \
+	vectors
+second_engine := TEST_ENGINE=openblas $(computing:%=$(O)/tests/unit/test_%)
+
 build-unit: $(unit)
 
 check-unit: $(unit) ## build, run the unit tests, installing nothing
-	@$(run) $(unit)
+	@$(run) $(unit) $(second_engine)
 
 daemon: $(O)/attentiond ; @:
 openloop: $(O)/tests/load/openloop ; @:

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: run.sh [--sanitizer NAME] BUILD PROGRAM...
+# usage: run.sh [--sanitizer NAME] BUILD { PROGRAM | NAME=VALUE }...
 # Runs Check programs one after another against the daemon in BUILD. Prints how
 # many tests of each passed, all that a program said only if it failed, and as
 # the last line "N passed, N failed". A program fails the run if it is missing,
 # crashes, checks nothing, fails a check, or if a sanitizer had something to
 # report in it or in a daemon that it started: one failure more if no check
-# counts it. EMULATOR, if set, is the command that runs programs of another CPU.
+# counts it. NAME=VALUE is set for the programs behind it. EMULATOR, if set, is
+# the command that runs programs of another CPU.
 set -u
 
 sanitizer=
@@ -71,6 +72,13 @@ all_passed=0
 all_failed=0
 culprits=
 for program; do
+    case $program in
+    *=*)
+        export "${program?}"
+        echo "WITH  $program"
+        continue
+        ;;
+    esac
     name=${program##*/tests/}
     echo "TEST  $name"
     beat &
