@@ -8,7 +8,11 @@ import sys
 
 WIDTHS = {"name": 9, "dtype": 7, "n_k": 7, "us": 12, "stored": 7, "rate": 8,
           "text": 9, "method": 12, "body": 19, "direction": 9, "swallow": 8}
-SHORTER = {"connections": "clients", "per_second": "a second"}
+SHORTER = {"connections": "clients", "per_second": "a second",
+           "decode_ns_a_number": "read ns",
+           "encode_ns_a_number": "write ns",
+           "receive_ms": "receive", "queue_ms": "queue", "decode_ms": "decode",
+           "compute_ms": "compute", "encode_ms": "encode", "cpu_ms": "cpu ms"}
 
 
 def cell(head, value):
