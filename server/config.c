@@ -12,6 +12,7 @@
 
 #include "config_table.h"
 #include "problem.h"
+#include "quote.h"
 
 struct config config;
 enum config_source config_from[CONFIG_ROWS];
@@ -119,24 +120,22 @@ static bool read_value(const struct config_row *s, const char *text)
 static int refuse(char *error, size_t size, const struct config_row *s,
                   const char *name, const char *text)
 {
-    char room[CONFIG_RULE_MAX];
+    char room[CONFIG_RULE_MAX], shown[QUOTE_NAME_MAX];
     if (s->kind == ACTION)
         snprintf(error, size, "%s takes no value", name);
     else
-        snprintf(error, size, "%s: \"%.80s\" is not %s", name, text,
-                 config_rule(s, room));
+        snprintf(error, size, "%s: \"%s\" is not %s", name,
+                 quote_name(shown, text, strlen(text)), config_rule(s, room));
     return EXIT_USAGE;
 }
 
-/* An empty variable is none. Kubernetes gives every container the variable
- * ATTENTIOND_PORT=tcp://10.0.0.1:80 when a Service is called attentiond: that
- * is no setting of ours. */
+/* An empty variable is none. */
 static const char *from_environment(const struct config_row *s, size_t row,
                                     char name[CONFIG_VARIABLE_MAX])
 {
     bool port = s->at == &config.port;
     const char *text = getenv(config_variable(s, name));
-    if (text && *text && !(port && strncmp(text, "tcp://", 6) == 0)) {
+    if (text && *text && !config_is_link(name, strlen(name), text)) {
         config_from[row] = FROM_ENVIRONMENT;
         return text;
     }
@@ -148,11 +147,12 @@ static const char *from_environment(const struct config_row *s, size_t row,
     return text;
 }
 
+/* What a flag has set is not looked at: a flag wins over a wrong variable. */
 static int load_environment(char *error, size_t size)
 {
     for (size_t i = 0; i < CONFIG_ROWS; i++) {
         char name[CONFIG_VARIABLE_MAX];
-        if (config_table[i].kind == ACTION)
+        if (config_table[i].kind == ACTION || config_from[i] == FROM_FLAG)
             continue;
         const char *text = from_environment(&config_table[i], i, name);
         if (text && !read_value(&config_table[i], text))
@@ -230,8 +230,8 @@ int config_load(int argc, char **argv, char *error, size_t size)
             read_value(&config_table[i], config_table[i].fallback);
     }
 
-    int status = load_environment(error, size);
+    int status = 0;
     for (int i = 1; i < argc && status == 0; i++)
         status = load_flag(argv, &i, error, size);
-    return status;
+    return status == 0 ? load_environment(error, size) : status;
 }

@@ -53,9 +53,12 @@ struct config {
 
 extern struct config config;    /* written by config_load() alone */
 
-/* Reads defaults, then ATTENTIOND_* variables, then flags. 0, or EXIT_USAGE
- * with one clear line in `error`. */
+/* Reads defaults, flags, and ATTENTIOND_* variables where no flag is. 0, or
+ * EXIT_USAGE with one clear line in `error`. */
 int config_load(int argc, char **argv, char *error, size_t size);
+
+/* One line for each variable ATTENTIOND_* that is no setting. */
+void config_tell_ignored(void (*tell)(const char *text));
 
 void config_print_help(FILE *out);
 void config_print(FILE *out);         /* --print-config: flag = value (from) */

@@ -10,7 +10,7 @@
 
 #define GIB 1073741824.0
 
-const struct config_row config_table[CONFIG_ROWS] = {
+static const struct config_row table[] = {
     {"Where it listens", "host", TEXT, &config.host, "127.0.0.1", 0, 0,
      "ADDRESS", "address to listen on; 0.0.0.0 or :: for every one"},
     {NULL, "port", WHOLE, &config.port, "8080", 0, 65535, "PORT",
@@ -88,9 +88,12 @@ const struct config_row config_table[CONFIG_ROWS] = {
     {NULL, "check-config", ACTION, &config.want_check, "", 0, 0, NULL,
      "end with 0 if the settings are good, with 2 if not"},
     {NULL, "healthcheck", ACTION, &config.want_healthcheck, "", 0, 0, NULL,
-     "ask the daemon on --port for /readyz: end with 0 if it is ready, "
+     "ask the daemon on --host and --port for /readyz: end with 0 if it is ready, "
      "else with 1"},
 };
+const struct config_row *const config_table = table;
+_Static_assert(sizeof table / sizeof *table == CONFIG_ROWS,
+               "CONFIG_ROWS is the number of rows");
 
 static void plain_number(double value, char out[32])
 {

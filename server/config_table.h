@@ -26,9 +26,9 @@ struct config_row {
     const char *help;
 };
 
-/* ACTION rows are last. */
+/* ACTION rows are last. The compiler refuses another number of rows. */
 #define CONFIG_ROWS 31
-extern const struct config_row config_table[CONFIG_ROWS];
+extern const struct config_row *const config_table;
 
 enum config_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_PORT, FROM_FLAG };
 extern enum config_source config_from[CONFIG_ROWS];
@@ -50,5 +50,9 @@ bool config_allows(const struct config_row *row, double value);
 /* "io-threads" -> "ATTENTIOND_IO_THREADS" */
 const char *config_variable(const struct config_row *row,
                             char room[CONFIG_VARIABLE_MAX]);
+
+/* Is ATTENTIOND_..., of n bytes, with this value what Kubernetes tells of a
+ * Service, and no setting? */
+bool config_is_link(const char *name, size_t n, const char *value);
 
 #endif

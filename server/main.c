@@ -26,6 +26,47 @@ static struct host_threads threads;
 static struct answer_facts facts;
 static enum attn_engine engine;
 
+static int complain(int status, const char *error)
+{
+    fprintf(stderr, "attentiond: %s\n", error);
+    return status;
+}
+
+static void print_ignored(const char *text)
+{
+    fprintf(stderr, "attentiond: %s\n", text);
+}
+
+static void log_ignored(const char *text)
+{
+    log_event(LOG_WARNING, "settings", "%s", text);
+}
+
+static void check_config(void)
+{
+    config_tell_ignored(print_ignored);
+    printf("the settings are good: host %s, port %lld\n", config.host,
+           (long long)config.port);
+}
+
+/* A service that listens on every address has this one, too. */
+static const char *own_address(void)
+{
+    if (strcmp(config.host, "0.0.0.0") == 0)
+        return "127.0.0.1";
+    return strcmp(config.host, "::") == 0 ? "::1" : config.host;
+}
+
+static int check_health(void)
+{
+    char error[512];
+
+    if (socket_ask(own_address(), (int)config.port, "/readyz", 900, error,
+                   sizeof error) == 200)
+        return EXIT_DRAINED;
+    return complain(EXIT_FAILED, error);
+}
+
 /* What was asked for instead of serving; -1: nothing. */
 static int answer_at_once(void)
 {
@@ -38,9 +79,10 @@ static int answer_at_once(void)
     else if (config.want_options_doc)
         config_print_options_doc(stdout);
     else if (config.want_healthcheck)
-        return socket_ask("127.0.0.1", (int)config.port, "/readyz", 900) == 200
-            ? EXIT_DRAINED : EXIT_FAILED;
-    else if (!config.want_check)
+        return check_health();
+    else if (config.want_check)
+        check_config();
+    else
         return -1;
     return EXIT_DRAINED;
 }
@@ -133,12 +175,6 @@ static int start_serving(char *error, size_t size)
     return 0;
 }
 
-static int complain(int status, const char *error)
-{
-    fprintf(stderr, "attentiond: %s\n", error);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     char error[512] = "out of descriptors";
@@ -154,6 +190,7 @@ int main(int argc, char **argv)
     status = listen_open(error, sizeof error);
     if (status != 0)
         return complain(status, error);
+    config_tell_ignored(log_ignored);
     start_computing();
     status = start_serving(error, sizeof error);
     if (status != 0)

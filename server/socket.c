@@ -26,7 +26,9 @@
 #define BACKLOG 4096
 #define MOST_DESCRIPTORS 1048576
 
-static struct addrinfo *resolve(const char *host, int port, int flags)
+/* NULL: none, with one line of why. */
+static struct addrinfo *resolve(const char *host, int port, int flags,
+                                char *error, size_t size)
 {
     struct addrinfo hints = { .ai_family = AF_UNSPEC,
                               .ai_socktype = SOCK_STREAM,
@@ -35,7 +37,12 @@ static struct addrinfo *resolve(const char *host, int port, int flags)
     char service[16];
 
     snprintf(service, sizeof service, "%d", port);
-    return getaddrinfo(host, service, &hints, &list) == 0 ? list : NULL;
+    int failed = getaddrinfo(host, service, &hints, &list);
+    if (failed == 0)
+        return list;
+    snprintf(error, size, "--host: cannot resolve \"%s\": %s", host,
+             failed == EAI_SYSTEM ? strerror(errno) : gai_strerror(failed));
+    return NULL;
 }
 
 /* A socket that listens on one address, or -1 with errno. */
@@ -61,12 +68,10 @@ static int listen_on(const struct addrinfo *a)
 int socket_listen(const char *host, int port, int *fd, char *error,
                   size_t size)
 {
-    struct addrinfo *list = resolve(host, port, AI_PASSIVE);
+    struct addrinfo *list = resolve(host, port, AI_PASSIVE, error, size);
 
-    if (list == NULL) {
-        snprintf(error, size, "--host %s is no address of this machine", host);
+    if (list == NULL)
         return EXIT_USAGE;
-    }
     *fd = -1;
     for (struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next)
         *fd = listen_on(a);
@@ -168,24 +173,21 @@ int64_t socket_raise_descriptors(void)
 
 /* ---------------------------------------------------------- asking others */
 
-static int connect_to(const char *host, int port, int timeout_ms)
+/* -1: not within that time, with errno. */
+static int connect_to(const struct addrinfo *to, int timeout_ms)
 {
     struct timeval patience = { timeout_ms / 1000,
                                 timeout_ms % 1000 * 1000 };
-    struct addrinfo *list = resolve(host, port, 0);
-    int fd = -1;
+    int saved, fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (list == NULL)
-        return -1;
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, list->ai_addr, list->ai_addrlen) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(list);
-    return fd;
+    if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) == 0)
+        return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
 }
 
 void socket_cut(int fd, bool by_reset)
@@ -208,22 +210,50 @@ void socket_acknowledge(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 1 }, sizeof(int));
 }
 
-int socket_ask(const char *host, int port, const char *path, int timeout_ms)
+static const char *reason(void)
+{
+    return errno == EINPROGRESS || errno == EAGAIN ? "no answer in time"
+        : errno == 0 ? "the answer is not HTTP" : strerror(errno);
+}
+
+/* The status, or -1 with errno, which is 0 if it was no HTTP. */
+static int ask(int fd, const char *path)
 {
     char text[256];
-    int status = -1, fd = connect_to(host, port, timeout_ms);
-    ssize_t n;
+    ssize_t n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n"
+                         "Host: localhost\r\nConnection: close\r\n\r\n", path);
 
-    if (fd < 0)
+    if (send(fd, text, (size_t)n, MSG_NOSIGNAL) != n)
         return -1;
-    n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n"
-                 "Connection: close\r\n\r\n", path);
-    if (send(fd, text, (size_t)n, MSG_NOSIGNAL) == n) {
-        n = recv(fd, text, sizeof text - 1, MSG_WAITALL);
-        text[n > 0 ? n : 0] = '\0';
-        if (strncmp(text, "HTTP/1.1 ", 9) == 0)
-            status = atoi(text + 9);
-    }
-    close(fd);
+    n = recv(fd, text, sizeof text - 1, MSG_WAITALL);
+    if (n < 0)
+        return -1;
+    text[n] = '\0';
+    errno = 0;
+    return strncmp(text, "HTTP/1.1 ", 9) == 0 ? atoi(text + 9) : -1;
+}
+
+int socket_ask(const char *host, int port, const char *path, int timeout_ms,
+               char *error, size_t size)
+{
+    bool v6 = strchr(host, ':') != NULL;
+    struct addrinfo *list = resolve(host, port, 0, error, size);
+    int status = -1, fd = -1;
+
+    if (list == NULL)
+        return -1;
+    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)
+        fd = connect_to(a, timeout_ms);
+    freeaddrinfo(list);
+    if (fd >= 0)
+        status = ask(fd, path);
+    if (status < 0)
+        snprintf(error, size, "http://%s%s%s:%d%s: %s", v6 ? "[" : "", host,
+                 v6 ? "]" : "", port, path, reason());
+    else if (status != 200)
+        snprintf(error, size, "http://%s%s%s:%d%s answers %d", v6 ? "[" : "",
+                 host, v6 ? "]" : "", port, path, status);
+    if (fd >= 0)
+        close(fd);
     return status;
 }

@@ -48,7 +48,9 @@ void socket_acknowledge(int fd);
 /* Raises the limit of descriptors as far as allowed, and returns it. */
 int64_t socket_raise_descriptors(void);
 
-/* GET path on host:port within timeout_ms; the status, or -1. */
-int socket_ask(const char *host, int port, const char *path, int timeout_ms);
+/* GET path on host:port within timeout_ms; the status, or -1. If it is not
+ * 200, one line says whom it asked and what happened. */
+int socket_ask(const char *host, int port, const char *path, int timeout_ms,
+               char *error, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
  * test_start.c - how the daemon starts, and how it says that it cannot.
  */
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "call.h"
 #include "daemon.h"
 #include "http.h"
+#include "metric.h"
 #include "raw.h"
 #include "suite.h"
 
@@ -73,7 +75,7 @@ START_TEST(host_that_is_none_is_told_in_one_line)
     const char *arguments[] = { "--port", "0", "--host", "no.such.host.x",
                                 NULL };
 
-    ck_assert_int_eq(run(arguments, "--host"), 2);
+    ck_assert_int_eq(run(arguments, "--host: cannot resolve"), 2);
     daemon_forget(&d);
 }
 END_TEST
@@ -139,8 +141,75 @@ START_TEST(healthcheck_tells_ready_from_absent)
     ck_assert_double_lt(daemon_clock() - start, 2.0 * daemon_slack());
     daemon_forget(&d);
     daemon_stop(&first);
-    ck_assert_int_eq(run(arguments, NULL), 1);
+    ck_assert_int_eq(run(arguments, "/readyz: Connection refused"), 1);
     daemon_forget(&d);
+}
+END_TEST
+
+/* Every host that it may listen on, and what it is asked by. */
+START_TEST(healthcheck_asks_where_the_service_listens)
+{
+    static const char *const hosts[] = {
+        "127.0.0.2", "0.0.0.0", "localhost", "::1", "::"
+    };
+    bool v6 = access("/proc/net/if_inet6", R_OK) == 0;
+
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts - (v6 ? 0 : 2); i++) {
+        const char *started[] = { "--host", hosts[i], NULL };
+        struct daemon first;
+        char port[16];
+
+        daemon_start(&first, started);
+        snprintf(port, sizeof port, "%d", first.port);
+        const char *arguments[] = { "--host", hosts[i], "--port", port,
+                                    "--healthcheck", NULL };
+        ck_assert_int_eq(run(arguments, NULL), 0);
+        daemon_forget(&d);
+        daemon_stop(&first);
+    }
+}
+END_TEST
+
+START_TEST(healthcheck_says_why_not)
+{
+    struct daemon first;
+    char port[16];
+
+    daemon_start(&first, (const char *[]){ "--drain-delay", "20", NULL });
+    snprintf(port, sizeof port, "%d", first.port);
+    const char *arguments[] = { "--port", port, "--healthcheck", NULL };
+    kill(first.pid, SIGTERM);
+    ck_assert(metric_reaches(first.port, "attention_draining", 1, 5));
+    ck_assert_int_eq(run(arguments, "/readyz answers 503"), 1);
+    daemon_forget(&d);
+    kill(first.pid, SIGSTOP);
+    ck_assert_int_eq(run(arguments, "/readyz: no answer in time"), 1);
+    daemon_forget(&d);
+    kill(first.pid, SIGCONT);
+    kill(first.pid, SIGTERM);
+    ck_assert_int_eq(daemon_wait(&first, 10), 1);
+    daemon_forget(&first);
+    const char *nowhere[] = { "--host", "no.such.host.x", "--healthcheck",
+                              NULL };
+    ck_assert_int_eq(run(nowhere, "cannot resolve \"no.such.host.x\""), 1);
+    daemon_forget(&d);
+}
+END_TEST
+
+START_TEST(good_settings_are_called_so_and_a_mistyped_variable_is_named)
+{
+    const char *arguments[] = { "--check-config", NULL };
+
+    setenv("ATTENTIOND_QUEU", "5", 1);
+    ck_assert_int_eq(run(arguments, "ATTENTIOND_QUEUE?"), 0);
+    char *said = daemon_said(d.out);
+    ck_assert_msg(strncmp(said, "the settings are good", 21) == 0, "%s", said);
+    free(said);
+    daemon_forget(&d);
+    daemon_start(&d, NULL);
+    ck_assert(daemon_says(d.err, "did you mean ATTENTIOND_QUEUE?", 0));
+    daemon_stop(&d);
+    unsetenv("ATTENTIOND_QUEU");
 }
 END_TEST
 
@@ -198,6 +267,9 @@ int main(void)
         workers_leave_the_cores_to_those_who_wait,
         help_and_version_go_to_standard_output,
         healthcheck_tells_ready_from_absent,
+        healthcheck_asks_where_the_service_listens,
+        healthcheck_says_why_not,
+        good_settings_are_called_so_and_a_mistyped_variable_is_named,
         variables_are_settings_and_flags_go_before_them,
         there_are_no_more_threads_than_asked_for,
         every_address_answers_under_ipv6_too,

@@ -111,8 +111,82 @@ START_TEST(the_link_of_a_kubernetes_service_is_no_port)
     setenv("ATTENTIOND_PORT", "tcp://10.0.0.1:80", 1);
     ck_assert_int_eq(load(NULL, NULL, NULL), 0);
     ck_assert_int_eq(config.port, 8080);
-    setenv("ATTENTIOND_PORT", "udp://10.0.0.1:80", 1);
+    setenv("ATTENTIOND_ADMIN_PORT", "udp://10.0.0.1:80", 1);
+    ck_assert_int_eq(load(NULL, NULL, NULL), 0);
+    ck_assert_int_eq(config.admin_port, -1);
+    setenv("ATTENTIOND_PORT", "http://10.0.0.1:80", 1);
     ck_assert_int_eq(load(NULL, NULL, NULL), EXIT_USAGE);
+    unsetenv("ATTENTIOND_PORT");
+    setenv("ATTENTIOND_QUEUE", "tcp://10.0.0.1:80", 1);
+    ck_assert_int_eq(load(NULL, NULL, NULL), EXIT_USAGE);
+}
+END_TEST
+
+START_TEST(a_flag_wins_over_a_variable_that_is_malformed)
+{
+    setenv("PORT", "tcp://10.96.0.12:80", 1);
+    ck_assert_int_eq(load("--port", "23999", NULL), 0);
+    setenv("ATTENTIOND_PORT", "junk", 1);
+    ck_assert_int_eq(load("--port", "23999", NULL), 0);
+    ck_assert_int_eq(config.port, 23999);
+    setenv("ATTENTIOND_QUEUE", "0", 1);
+    ck_assert_int_eq(load("--port=1", "--queue", "5"), 0);
+    ck_assert_int_eq(config.queue, 5);
+    ck_assert_int_eq(load("--port=1", NULL, NULL), EXIT_USAGE);
+}
+END_TEST
+
+static char told[4096];
+
+static void note(const char *text)
+{
+    strcat(strcat(told, text), "\n");
+}
+
+static const char *ignored(void)
+{
+    told[0] = '\0';
+    config_tell_ignored(note);
+    return told;
+}
+
+START_TEST(every_variable_of_a_service_is_ignored_with_a_word)
+{
+    static const struct { const char *name, *value; } links[] = {
+        {"ATTENTIOND_SERVICE_HOST", "10.0.0.1"},
+        {"ATTENTIOND_SERVICE_PORT", "80"},
+        {"ATTENTIOND_SERVICE_PORT_HTTP", "80"},
+        {"ATTENTIOND_PORT", "tcp://10.0.0.1:80"},
+        {"ATTENTIOND_PORT_80_TCP", "tcp://10.0.0.1:80"},
+        {"ATTENTIOND_PORT_80_TCP_PROTO", "tcp"},
+        {"ATTENTIOND_PORT_80_TCP_PORT", "80"},
+        {"ATTENTIOND_PORT_80_TCP_ADDR", "10.0.0.1"},
+        {"ATTENTIOND_ADMIN_SERVICE_HOST", "10.0.0.2"},
+        {"ATTENTIOND_ADMIN_PORT", "tcp://10.0.0.2:90"},
+        {"ATTENTIOND_ADMIN_PORT_90_TCP", "tcp://10.0.0.2:90"},
+        {"ATTENTIOND_DNS_PORT_53_UDP_ADDR", "10.0.0.3"}};
+    size_t n = sizeof links / sizeof *links;
+    for (size_t i = 0; i < n; i++) {
+        char line[128];
+        setenv(links[i].name, links[i].value, 1);
+        ck_assert_int_eq(load(NULL, NULL, NULL), 0);
+        snprintf(line, sizeof line, "%s is ignored: Kube", links[i].name);
+        ck_assert_msg(strstr(ignored(), line), "%s: %s", links[i].name, told);
+    }
+}
+END_TEST
+
+START_TEST(an_unknown_variable_is_told_with_the_nearest)
+{
+    setenv("ATTENTIOND_QUEU", "5", 1);
+    setenv("ATTENTIOND_THREADS", "2", 1);
+    setenv("ATTENTIOND_EMPTY", "", 1);
+    ck_assert_int_eq(load(NULL, NULL, NULL), 0);
+    ck_assert_str_eq(ignored(), "ATTENTIOND_QUEU is ignored: there is no such "
+                     "setting; did you mean ATTENTIOND_QUEUE?\n");
+    unsetenv("ATTENTIOND_QUEU");
+    setenv("ATTENTIOND_HELP", "1", 1);
+    ck_assert_ptr_nonnull(strstr(ignored(), "ATTENTIOND_HELP is ignored"));
 }
 END_TEST
 
@@ -296,6 +370,9 @@ int main(void)
         both_spellings_of_a_flag_are_read_and_the_last_counts,
         port_of_the_platform_is_the_last_resort,
         the_link_of_a_kubernetes_service_is_no_port,
+        a_flag_wins_over_a_variable_that_is_malformed,
+        every_variable_of_a_service_is_ignored_with_a_word,
+        an_unknown_variable_is_told_with_the_nearest,
         an_empty_variable_is_none,
         bytes_have_units_of_1000_and_1024,
         times_have_units,
