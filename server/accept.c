@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * accept - see accept.h. Where descriptors are wanting, or there are as many
- * guests as there may be, a door rests for a moment.
+ * guests as there may be, a door rests for a moment; a shorter one, if some of
+ * them have been told to leave.
  */
 #include "accept.h"
 
@@ -15,6 +16,7 @@
 
 #define MOST_AT_ONCE 64     /* then others have their turn */
 #define REST_MS 50
+#define REST_FOR_LEAVING_MS 1
 #define GREETING_MS 50      /* for the packets of one to come */
 
 static struct door {
@@ -62,8 +64,8 @@ void accept_look(struct pollfd *at, int *wait_ms)
 
         at[i] = (struct pollfd){ .fd = rests ? -1 : doors[i].fd,
                                  .events = POLLIN };
-        if (rests && *wait_ms > REST_MS)
-            *wait_ms = REST_MS;
+        if (rests && *wait_ms > doors[i].rests_until_ms - now)
+            *wait_ms = (int)(doors[i].rests_until_ms - now);
     }
 }
 
@@ -74,7 +76,8 @@ static void open_up(struct door *d)
     while (n < MOST_AT_ONCE && let_in(d, 0))
         n++;
     if (n < MOST_AT_ONCE && errno != EAGAIN && errno != ECONNABORTED)
-        d->rests_until_ms = now_ms() + REST_MS;
+        d->rests_until_ms = now_ms() + (errno == ENOBUFS && guest_leaving() > 0
+                                        ? REST_FOR_LEAVING_MS : REST_MS);
 }
 
 void accept_act(const struct pollfd *at)

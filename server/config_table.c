@@ -46,8 +46,9 @@ static const struct config_row table[] = {
     {NULL, "queue", WHOLE, &config.queue, "256", 1, 1000000, "N",
      "requests that may wait or work at a time"},
     {NULL, "connections", WHOLE, &config.connections, "0", 0, 1000000, "N",
-     "connections that are served; of those above only health; 0: as many as "
-     "descriptors allow"},
+     "connections that are served; above it the longest idle one is closed, "
+     "and if none is, only health is answered; 0: as many as descriptors "
+     "allow"},
     {NULL, "connections-per-address", WHOLE, &config.connections_per_address,
      "0", 0, 1000000, "N",
      "open connections of one address (of IPv6: of its /64); 0: no limit"},

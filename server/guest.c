@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "capacity.h"
 #include "client.h"
 #include "config.h"
 #include "metrics.h"
@@ -39,28 +40,69 @@
 
 static struct {
     struct guest *place;
-    int64_t places, limit;
-    atomic_llong count;
+    int64_t places, limit, spare_limit;
+    atomic_llong count, served, spare, leaving;
     atomic_int top;                     /* places in use are below it */
     int64_t looked_ns, woke_ns;         /* the watch; after a long silence */
 } house;
 
-bool guest_open(int64_t descriptors, int64_t limit)
+bool guest_open(int64_t descriptors, const struct capacity *capacity)
 {
     house.place = calloc((size_t)descriptors, sizeof *house.place);
     house.places = descriptors;
-    house.limit = limit;
+    house.limit = capacity->served;
+    house.spare_limit = capacity->probes;
     return house.place != NULL;
 }
 
-static bool is_above_limits(const struct guest *g)
-{
-    int64_t same = atomic_fetch_add(&g->client->connections, 1);
-    int64_t others = atomic_fetch_add(&house.count, 1);
+/* ----------------------------------------------------------------- places */
 
-    return others >= house.limit || (config.connections_per_address > 0
-                                     && same >= config.connections_per_address);
+static atomic_llong *places_of(const struct guest *g)
+{
+    return g->reserved ? &house.spare : &house.served;
 }
+
+static bool evict(enum idle list, int64_t now_ns)
+{
+    if (!idle_evict(list, now_ns))
+        return false;
+    atomic_fetch_sub(list == IDLE_SPARE ? &house.spare : &house.served, 1);
+    atomic_fetch_add(&house.leaving, 1);
+    return true;
+}
+
+/* For one more, who has so many from its own address beside it. False: only
+ * for a probe. */
+static bool has_place(int64_t same, int64_t now_ns)
+{
+    if (config.connections_per_address > 0
+        && same >= config.connections_per_address)
+        return false;
+    return atomic_load(&house.served) < house.limit || evict(IDLE_KEPT, now_ns)
+        || evict(IDLE_NEW, now_ns);
+}
+
+/* Is its place one above the limits? */
+static bool take_place(const struct client *client, int64_t now_ns)
+{
+    bool spare = !has_place(atomic_load(&client->connections), now_ns);
+
+    if (spare && atomic_load(&house.spare) >= house.spare_limit)
+        evict(IDLE_SPARE, now_ns);
+    atomic_fetch_add(spare ? &house.spare : &house.served, 1);
+    return spare;
+}
+
+static enum idle list_of(const struct guest *g, enum guest_doing doing)
+{
+    bool is_new = doing == GUEST_ENTERS || doing == GUEST_NEW;
+
+    if (g->admin || g->ended || (!is_new && doing != GUEST_KEPT))
+        return IDLE_NONE;
+    return g->reserved ? IDLE_SPARE : is_new ? IDLE_NEW : IDLE_KEPT;
+}
+
+/* ------------------------------------------------------------ come and go */
 
 static struct guest *guest_at(int fd)
 {
@@ -74,25 +116,31 @@ static uint64_t inode_of(int fd)
     return fstat(fd, &file) == 0 ? file.st_ino : 0;
 }
 
-struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns)
+struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
+                          int64_t now_ns)
 {
     struct guest *g = guest_at(fd);
     struct address address = address_of(peer);
     struct client *client = g != NULL ? client_find(&address) : NULL;
     int top = atomic_load(&house.top);
+    bool reserved;
 
     if (client == NULL)
         return NULL;
     if (atomic_load(&g->doing) != GUEST_ABSENT)
         guest_leave(g, now_ns);     /* its number is free: so it is lost */
+    reserved = !admin && take_place(client, now_ns);
+    atomic_fetch_add(&client->connections, 1);
+    atomic_fetch_add(&house.count, 1);
     spin_take(&g->held);
     address_print(&address, g->address);
     g->client = client;
     g->fd = fd;
     g->inode = inode_of(fd);
     g->request = NULL;
-    g->lingers = g->nagles = false;
-    g->reserved = is_above_limits(g);
+    g->lingers = g->nagles = g->ended = false;
+    g->admin = admin;
+    g->reserved = reserved;
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);
     spin_give(&g->held);
@@ -109,6 +157,10 @@ struct guest *guest_begins(int fd)
     struct guest *g = guest_at(fd);
 
     guest_does(g, GUEST_NEW, atomic_load(&g->since_ns));
+    spin_take(&g->held);
+    if (g->ended)
+        shutdown(g->fd, SHUT_RD);
+    spin_give(&g->held);
     return g;
 }
 
@@ -116,7 +168,12 @@ void guest_leave(struct guest *g, int64_t now_ns)
 {
     spin_take(&g->held);
     atomic_store(&g->doing, GUEST_ABSENT);
+    if (g->ended)
+        atomic_fetch_sub(&house.leaving, 1);
+    else if (!g->admin)
+        atomic_fetch_sub(places_of(g), 1);
     spin_give(&g->held);
+    idle_join(g, IDLE_NONE);
     atomic_fetch_sub(&g->client->connections, 1);
     client_release(g->client, now_ns);
     atomic_fetch_sub(&house.count, 1);
@@ -125,10 +182,13 @@ void guest_leave(struct guest *g, int64_t now_ns)
 
 void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns)
 {
+    enum idle list = list_of(g, doing);
+
     atomic_store_explicit(&g->since_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&g->bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&g->deadline_ns, INT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&g->doing, (int)doing, memory_order_release);
+    idle_join(g, list);
 }
 
 bool guest_is_connected(const struct guest *g)
@@ -142,6 +202,11 @@ bool guest_is_connected(const struct guest *g)
 int64_t guest_count(void)
 {
     return atomic_load(&house.count);
+}
+
+int64_t guest_leaving(void)
+{
+    return atomic_load(&house.leaving);
 }
 
 /* -------------------------------------------------------- the watch's look */
@@ -206,6 +271,13 @@ static bool ask_kernel(const struct guest *g, struct tcp_info *info)
     socklen_t size = sizeof *info;
 
     return getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+}
+
+int64_t guest_received_bytes(const struct guest *g)
+{
+    struct tcp_info info = { .tcpi_state = 0 };
+
+    return ask_kernel(g, &info) ? (int64_t)info.tcpi_bytes_received : -1;
 }
 
 static bool reads_too_slowly(struct guest *g, int64_t now_ns)

@@ -16,8 +16,10 @@
 #include <stdint.h>
 
 #include "address.h"
+#include "idle.h"
 #include "problem.h"
 
+struct capacity;
 struct client;
 struct request;
 struct sockaddr;
@@ -37,7 +39,9 @@ struct guest {
     int fd;
     uint64_t inode;         /* of its socket: tells it from a later one */
     struct request *request;    /* its I/O thread's own; NULL: none */
+    bool admin;             /* by the second port: in no limit */
     bool reserved;          /* above the limits: only probes are answered */
+    atomic_bool ended;      /* for another to have its place */
     bool lingers;           /* drain after the close */
     bool nagles;            /* waits for acknowledgements, so send them */
     struct client *client;
@@ -51,13 +55,18 @@ struct guest {
     int64_t window_ns;
     int64_t window_bytes;
     bool begun;             /* a kept one, with its next request */
+    /* idle.c's own */
+    atomic_int idle;        /* enum idle: its list */
+    struct guest *idle_before, *idle_behind;
 };
 
-/* descriptors: no fd is above it. limit: connections for everybody. */
-bool guest_open(int64_t descriptors, int64_t limit);
+/* descriptors: no fd is above it. */
+bool guest_open(int64_t descriptors, const struct capacity *capacity);
 
-/* fd was accepted. NULL: no such place, or no memory. */
-struct guest *guest_enter(int fd, const struct sockaddr *peer, int64_t now_ns);
+/* fd was accepted; admin: at the second port. At the limit another may have to
+ * go for it. NULL: no such place, or no memory. */
+struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
+                          int64_t now_ns);
 void guest_leave(struct guest *g, int64_t now_ns);
 
 /* The one that entered with this descriptor: the library has begun with it,
@@ -70,7 +79,12 @@ bool guest_is_connected(const struct guest *g);
 
 void guest_does(struct guest *g, enum guest_doing doing, int64_t now_ns);
 
+/* All that are open; those of them that were ended for another. */
 int64_t guest_count(void);
+int64_t guest_leaving(void);
+
+/* Bytes that have come from it, read or not; -1: unknown. */
+int64_t guest_received_bytes(const struct guest *g);
 
 /* The watch: ends whoever is too slow or has left in the middle of a request;
  * everybody that still uploads. */

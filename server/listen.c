@@ -16,6 +16,7 @@
 
 #include "accept.h"
 #include "admit.h"
+#include "capacity.h"
 #include "client.h"
 #include "config.h"
 #include "guest.h"
@@ -43,7 +44,7 @@ static struct {
     int fd, admin_fd;
     bool handed_over;
     char url[128], admin_url[128];
-    int64_t limit;              /* connections; above it only probes */
+    struct capacity capacity;
     atomic_llong in_flight, requests;
 } door = { .fd = -1, .admin_fd = -1 };
 
@@ -327,7 +328,8 @@ static void let_in_by(struct MHD_Daemon *daemon, int fd,
                       const struct sockaddr_storage *peer)
 {
     const struct sockaddr *address = (const struct sockaddr *)peer;
-    struct guest *g = guest_enter(fd, address, request_now_ns());
+    struct guest *g = guest_enter(fd, address, daemon == door.admin,
+                                  request_now_ns());
 
     if (g == NULL)
         close(fd);
@@ -347,22 +349,12 @@ static void let_in_admin(int fd, const struct sockaddr_storage *peer)
 
 /* ----------------------------------------------------------- open and shut */
 
-/* Descriptors that are no connections of everybody: files, the library's own,
- * and the reserve for probes. */
-static int64_t reserved_descriptors(void)
-{
-    return 32 + config.io_threads * 4;
-}
-
 static bool open_house(void)
 {
     int64_t descriptors = socket_raise_descriptors();
-    int64_t reserve = reserved_descriptors();
 
-    door.limit = descriptors - reserve > 8 ? descriptors - reserve : 8;
-    if (config.connections > 0 && config.connections < door.limit)
-        door.limit = config.connections;
-    return guest_open(descriptors, door.limit);
+    door.capacity = capacity_of(descriptors);
+    return guest_open(descriptors, &door.capacity);
 }
 
 static int open_admin(char *error, size_t size)
@@ -447,14 +439,11 @@ static struct MHD_Daemon *open_door(int64_t threads, void *admin)
 
 int listen_start(char *error, size_t size)
 {
-    int64_t reserve = reserved_descriptors() / 4;
-    int64_t most = door.limit + 2 * reserve;
-
     door.daemon = open_door(config.io_threads, NULL);
-    accept_at(door.fd, most, let_in);
+    accept_at(door.fd, door.capacity.open, let_in);
     if (door.admin_fd >= 0) {
         door.admin = open_door(1, &door);
-        accept_at(door.admin_fd, most + reserve, let_in_admin);
+        accept_at(door.admin_fd, door.capacity.admin_open, let_in_admin);
     }
     if (door.daemon != NULL && (door.admin != NULL || door.admin_fd < 0))
         return 0;
@@ -481,7 +470,7 @@ void listen_stop(void)
 
 int64_t listen_limit(void)
 {
-    return door.limit;
+    return door.capacity.served;
 }
 
 int64_t listen_in_flight(void)

@@ -87,7 +87,7 @@ static void server_timing(const struct request *r, char text[256])
 static bool closes(const struct request *r)
 {
     return r->must_close || r->guest->lingers || r->guest->reserved
-        || watch_life() >= LIFE_DRAINING;
+        || r->guest->ended || watch_life() >= LIFE_DRAINING;
 }
 
 /* "": no such header. Where nothing else is known, the queue knows. */

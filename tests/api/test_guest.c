@@ -242,12 +242,12 @@ START_TEST(fast_reader_that_stops_is_cut)
 }
 END_TEST
 
-/* 48 KiB a second, and the kernel tells the daemon of it in steps of 64 KiB
- * or more, which take longer than the time of the least rate. */
-START_TEST(reader_at_the_least_rate_gets_its_reply_whole)
+/* Some 48 KiB a second, and the kernel tells the daemon of it in steps of 64
+ * KiB or more, which take longer than the time of the least rate. */
+START_TEST(reader_above_the_least_rate_gets_its_reply_whole)
 {
     const char *arguments[] = { "--min-rate-after", "0.5", "--min-rate",
-                                "32KiB", NULL };
+                                "16KiB", NULL };
     char *large = call_json(1500, 8, ""), *text = malloc(64 << 20);
 
     start(arguments);
@@ -345,7 +345,7 @@ int main(void)
         reader_that_stops_is_cut,
         reader_that_stops_is_cut_with_no_least_rate_too,
         fast_reader_that_stops_is_cut,
-        reader_at_the_least_rate_gets_its_reply_whole,
+        reader_above_the_least_rate_gets_its_reply_whole,
         frozen_daemon_accuses_nobody,
         headers_and_body_in_two_writes_do_not_wait,
         NULL
