@@ -199,51 +199,52 @@ static void take_head_counts(struct check *c)
     }
 }
 
-static enum attn_status packed_operands(struct check *c)
+#define BATCH "$n has $g batch item$s, expected $e (like $o)"
+
+static enum attn_status keys_fit(struct check *c)
 {
-    struct attn_plan *p = c->plan;
-    int last = get(c, ATTN_Q)->rank - 1;
-    enum attn_status status = split(c, ATTN_Q, last, p->H, &p->d_k);
-    if (!status)
-        status = split(c, ATTN_V, last, p->G, &p->d_v);
-    if (status)
-        return status;
+    const struct attn_plan *p = c->plan;
+    bool packed = c->in->num_heads != 0;
     const struct same list[] = {
-        {ATTN_K, 1, size_mul(p->G, p->d_k), "Q",
-         "$n has $g column$s, expected $e (key/value heads times d_k of $o)"},
+        {ATTN_K, 1, packed ? size_mul(p->G, p->d_k) : p->d_k, "Q",
+         packed ? "$n has $g column$s, expected $e (key/value heads times d_k "
+                  "of $o)"
+                : "$n has $g column$s, expected $e (d_k of $o)"},
+        {ATTN_K, packed ? 3 : 4, p->B, "Q", BATCH},
     };
     return ALL_SAME(c, list);
 }
 
-static enum attn_status apart_operands(struct check *c)
+static enum attn_status values_fit(struct check *c)
 {
-    struct attn_plan *p = c->plan;
-    p->d_k = from_last(get(c, ATTN_Q), 1);
-    p->d_v = from_last(get(c, ATTN_V), 1);
+    const struct attn_plan *p = c->plan;
+    bool packed = c->in->num_heads != 0;
     const struct same list[] = {
-        {ATTN_K, 1, p->d_k, "Q", "$n has $g column$s, expected $e (d_k of $o)"},
-        {ATTN_V, 3, p->G, "K", "$n has $g head$s, expected $e (like $o)"},
+        {ATTN_V, 3, packed ? p->B : p->G, packed ? "Q" : "K",
+         packed ? BATCH : "$n has $g head$s, expected $e (like $o)"},
+        {ATTN_V, 4, packed ? 1 : p->B, "Q", BATCH},
+        {ATTN_V, 2, p->n_k, "K", "$n has $g row$s, expected $e (n_k of $o)"},
     };
     return ALL_SAME(c, list);
 }
 
+/* Operand by operand: what is wrong with several is told of the first. */
 static enum attn_status qkv_operands(struct check *c)
 {
     struct attn_plan *p = c->plan;
     bool packed = c->in->num_heads != 0;
-    int batch_back = packed ? 3 : 4;
-    p->B = from_last(get(c, ATTN_Q), batch_back);
+    int last = get(c, ATTN_Q)->rank - 1;
+
+    p->B = from_last(get(c, ATTN_Q), packed ? 3 : 4);
     p->n_q = from_last(get(c, ATTN_Q), 2);
     p->n_k = from_last(get(c, ATTN_K), 2);
-    enum attn_status status = packed ? packed_operands(c) : apart_operands(c);
-    const struct same list[] = {
-        {ATTN_K, batch_back, p->B, "Q",
-         "$n has $g batch item$s, expected $e (like $o)"},
-        {ATTN_V, batch_back, p->B, "Q",
-         "$n has $g batch item$s, expected $e (like $o)"},
-        {ATTN_V, 2, p->n_k, "K", "$n has $g row$s, expected $e (n_k of $o)"},
-    };
-    return status ? status : ALL_SAME(c, list);
+    enum attn_status status = split(c, ATTN_Q, last, packed ? p->H : 1,
+                                    &p->d_k);
+    if (!status)
+        status = keys_fit(c);
+    if (!status)
+        status = split(c, ATTN_V, last, packed ? p->G : 1, &p->d_v);
+    return status ? status : values_fit(c);
 }
 
 /* What goes into a weight stands in its rows, or in its columns if weights
@@ -267,26 +268,33 @@ static enum attn_status projected_operands(struct check *c)
     p->m = p->n_k = from_last(get(c, source), 2);
     p->d_c = from_last(get(c, source), 1);
 
-    enum attn_status status = split(c, ATTN_W_Q, out_axis, p->H, &p->d_k);
-    if (!status)
-        status = split(c, ATTN_W_V, out_axis, p->G, &p->d_v);
-    if (status)
-        return status;
-    p->d_out = size_mul(p->H, p->d_v);
-    if (has(c, ATTN_W_O))
-        p->d_out = get(c, ATTN_W_O)->dim[out_axis];
-    const struct same list[] = {
-        {ATTN_CONTEXT, 3, p->B, "X",
-         "$n has $g batch item$s, expected $e (like $o)"},
+    const struct same queries[] = {
+        {ATTN_CONTEXT, 3, p->B, "X", BATCH},
         {ATTN_W_Q, in_back, p->d, "X", INTO(out_in, "columns of $o")},
+    };
+    enum attn_status status = ALL_SAME(c, queries);
+    if (!status)
+        status = split(c, ATTN_W_Q, out_axis, p->H, &p->d_k);
+    const struct same keys[] = {
         {ATTN_W_K, in_back, p->d_c, of, INTO(out_in, "columns of $o")},
-        {ATTN_W_V, in_back, p->d_c, of, INTO(out_in, "columns of $o")},
         {ATTN_W_K, 3 - in_back, size_mul(p->G, p->d_k), "W_Q",
          OUT_OF(out_in, "key/value heads times d_k of $o")},
-        {ATTN_W_O, in_back, size_mul(p->H, p->d_v), "W_V",
+        {ATTN_W_V, in_back, p->d_c, of, INTO(out_in, "columns of $o")},
+    };
+    if (!status)
+        status = ALL_SAME(c, keys);
+    if (!status)
+        status = split(c, ATTN_W_V, out_axis, p->G, &p->d_v);
+    p->d_out = size_mul(p->H, p->d_v);
+    const struct same output[] = {
+        {ATTN_W_O, in_back, p->d_out, "W_V",
          INTO(out_in, "heads times d_v of $o")},
     };
-    return ALL_SAME(c, list);
+    if (!status)
+        status = ALL_SAME(c, output);
+    if (has(c, ATTN_W_O))
+        p->d_out = get(c, ATTN_W_O)->dim[out_axis];
+    return status;
 }
 
 enum attn_status check_operands(struct check *c)
@@ -380,9 +388,9 @@ enum attn_status check_widths(struct check *c)
         {ATTN_SINKS, 1, p->H, NULL,
          "$n has $g element$s, expected $e (one for each query head)"},
         {ATTN_W_A, 2, p->d_k, "Q", "$n has $g row$s, expected $e (d_k of $o)"},
-        {ATTN_U_A, 2, p->d_k, "K", "$n has $g row$s, expected $e (d_k of $o)"},
         {ATTN_W_A, 1, a, "v_a",
          "$n has $g column$s, expected $e (elements of $o)"},
+        {ATTN_U_A, 2, p->d_k, "K", "$n has $g row$s, expected $e (d_k of $o)"},
         {ATTN_U_A, 1, a, "v_a",
          "$n has $g column$s, expected $e (elements of $o)"},
     };

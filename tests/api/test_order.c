@@ -222,6 +222,42 @@ START_TEST(word_without_end_is_unknown)
 }
 END_TEST
 
+/* ---------------------------------------------------------- several operands */
+
+START_TEST(what_is_wrong_with_several_operands_is_told_of_the_first)
+{
+    static const char *const rows[][2] = {
+        {"\"num_heads\":2,\"Q\":[[1,2]],\"K\":[[1,2,3]],\"V\":[[1,2,3]]", "/K"},
+        {"\"num_heads\":2,\"Q\":[[1,2]],\"K\":[[1,2]],\"V\":[[1,2,3]]", "/V"},
+        {"\"num_heads\":2,\"Q\":[[1,2,3]],\"K\":[[1]],\"V\":[[1]]", "/Q"},
+        {"\"Q\":[[[[1]]],[[[1]]]],\"K\":[[[[1]]]],"
+         "\"V\":[[[[1]],[[1]]],[[[1]],[[1]]]]", "/K"},
+        {"\"num_heads\":2,\"X\":[[1]],\"W_Q\":[[1,2],[3,4]],\"W_K\":[[1,2]],"
+         "\"W_V\":[[1]]", "/W_Q"},
+        {"\"num_heads\":2,\"X\":[[1]],\"W_Q\":[[1,2]],\"W_K\":[[1,2],[3,4]],"
+         "\"W_V\":[[1]]", "/W_K"},
+        {"\"X\":[[[1]]],\"context\":[[[1]],[[1]]],\"W_Q\":[[1],[2]],"
+         "\"W_K\":[[1]],\"W_V\":[[1]]", "/context"},
+        {QKV ",\"score\":{\"type\":\"additive\",\"W_a\":[[1,2]],"
+         "\"U_a\":[[1],[2]],\"v_a\":[1]}", "/score/W_a"},
+    };
+
+    for (EACH(i, rows)) {
+        char body[400];
+        sprintf(body, "{%s}", rows[i][0]);
+        struct http_reply r = http_post(d.port, body);
+        ck_assert_int_eq(r.status, 422);
+        json_t *problem = json_loads(r.body, 0, NULL);
+        const char *pointer =
+            json_string_value(json_object_get(problem, "pointer"));
+        ck_assert_msg(strcmp(pointer, rows[i][1]) == 0, "%s instead of %s: %s",
+                      pointer, rows[i][1], body);
+        json_decref(problem);
+        http_free(&r);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -229,6 +265,7 @@ int main(void)
         fault_of_form_goes_before_one_of_value_wherever_they_stand,
         option_out_of_its_range_is_not_missing,
         value_of_the_wrong_type_is_told_so_however_long_or_deep,
-        word_without_end_is_unknown, NULL};
+        word_without_end_is_unknown,
+        what_is_wrong_with_several_operands_is_told_of_the_first, NULL};
     return suite_run("order of refusals", tests, setup, teardown, 60);
 }
