@@ -16,6 +16,7 @@
 #include "../inject/inject.h"
 #include "call.h"
 #include "daemon.h"
+#include "http.h"
 #include "metric.h"
 #include "raw.h"
 #include "suite.h"
@@ -234,6 +235,48 @@ START_TEST(start_without_descriptors_ends_with_one_line)
 }
 END_TEST
 
+/* A projection of more rows than the native kernels take, of ones. */
+static char *layer(void)
+{
+    enum { ROWS = 100 };
+    char *body = malloc(ROWS * 8 + 256), *at = body;
+
+    ck_assert_ptr_nonnull(body);
+    at += sprintf(at, "{\"W_Q\":[[1],[1]],\"W_K\":[[1],[1]],\"W_V\":[[1],[2]],"
+                  "\"return\":[\"output\"],\"X\":[[1,1]");
+    for (int i = 1; i < ROWS; i++)
+        at += sprintf(at, ",[1,1]");
+    strcpy(at, "]}");
+    return body;
+}
+
+START_TEST(a_BLAS_that_multiplies_wrongly_is_not_used)
+{
+    const char *arguments[] = { "--engine", "openblas", NULL };
+    char *body = layer();
+
+    atomic_store(&control->what, INJECT_BLAS);
+    atomic_store(&control->one_in, 1);
+    daemon_start(&d, arguments);
+    ck_assert(daemon_says(d.err, "OpenBLAS failed its self-test", 5));
+    struct http_reply r = http_get(d.port, "/info");
+    ck_assert_ptr_nonnull(strstr(r.body, "\"engine\":\"native\",\"warning\":"));
+    http_free(&r);
+    r = http_get(d.port, "/readyz");
+    ck_assert_int_eq(r.status, 200);
+    ck_assert_ptr_nonnull(strstr(r.body, "\"warning\":\"OpenBLAS failed"));
+    http_free(&r);
+    r = http_post(d.port, body);
+    ck_assert_int_eq(r.status, 200);
+    ck_assert_msg(strncmp(r.body, "{\"output\":[[3],[3],", 19) == 0, "%.60s",
+                  r.body);
+    http_free(&r);
+    daemon_stop(&d);
+    atomic_store(&control->what, 0);
+    free(body);
+}
+END_TEST
+
 static void setup(void)
 {
     bodies[0] = call_json(2, 4, "");
@@ -252,6 +295,7 @@ int main(void)
         memory_that_is_not_given_or_not_taken_back_costs_replies,
         all_at_once_leave_nothing_behind,
         start_without_descriptors_ends_with_one_line,
+        a_BLAS_that_multiplies_wrongly_is_not_used,
         NULL
     };
 

@@ -162,3 +162,29 @@ int eventfd(unsigned value, int flags)
     }
     return REAL(eventfd)(value, flags);
 }
+
+/* As cblas.h has them, whose enumerations are ints. */
+void cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k,
+                 float alpha, const float *a, int a_row, const float *b,
+                 int b_row, float beta, float *c, int c_row);
+void cblas_dgemm(int order, int trans_a, int trans_b, int m, int n, int k,
+                 double alpha, const double *a, int a_row, const double *b,
+                 int b_row, double beta, double *c, int c_row);
+
+void cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k,
+                 float alpha, const float *a, int a_row, const float *b,
+                 int b_row, float beta, float *c, int c_row)
+{
+    if (!fails(INJECT_BLAS))
+        REAL(cblas_sgemm)(order, trans_a, trans_b, m, n, k, alpha, a, a_row, b,
+                          b_row, beta, c, c_row);
+}
+
+void cblas_dgemm(int order, int trans_a, int trans_b, int m, int n, int k,
+                 double alpha, const double *a, int a_row, const double *b,
+                 int b_row, double beta, double *c, int c_row)
+{
+    if (!fails(INJECT_BLAS))
+        REAL(cblas_dgemm)(order, trans_a, trans_b, m, n, k, alpha, a, a_row, b,
+                          b_row, beta, c, c_row);
+}

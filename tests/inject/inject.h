@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inject.h - which system calls of a daemon fail, told to it while it runs.
+ * inject.h - which calls of a daemon fail, told to it while it runs.
  * The file that $INJECT names holds one of these; test and daemon both map it.
  * The daemon needs inject.so in $LD_PRELOAD.
  */
@@ -15,7 +15,8 @@ enum inject_what {
     INJECT_ACCEPT = 4,      /* EMFILE and ENFILE in turn */
     INJECT_MAP = 8,         /* mmap and mremap: ENOMEM */
     INJECT_UNMAP = 16,      /* munmap: ENOMEM */
-    INJECT_EVENTFD = 32     /* EMFILE */
+    INJECT_EVENTFD = 32,    /* EMFILE */
+    INJECT_BLAS = 64        /* a product is left undone */
 };
 
 struct inject {
