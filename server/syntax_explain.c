@@ -58,8 +58,9 @@ static void add_before(struct around *a, const struct syntax_check *c)
 static void add_behind(struct around *a, const struct syntax_check *c)
 {
     const char *p = c->bad;
+    const char *end = syntax_within(p, c->end, SYNTAX_RECENT_BYTES);
 
-    for (; p < c->end && a->length - a->at < SHOWN_BYTES; p++) {
+    for (; p < end && a->length - a->at < SHOWN_BYTES; p++) {
         bool blank = in_line(*p) == ' ';
         if (p == c->bad || !blank || a->text[a->length - 1] != ' ')
             a->text[a->length++] = in_line(*p);
