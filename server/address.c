@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <string.h>
 
 static const unsigned char before_v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -29,6 +28,44 @@ struct address address_of(const struct sockaddr *peer)
         memcpy(a.byte + sizeof before_v4, &v4->sin_addr, 4);
     }
     return a;
+}
+
+bool address_read(const char *text, size_t n, struct address *a)
+{
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    char copy[ADDRESS_TEXT_MAX];
+
+    if (n >= sizeof copy || memchr(text, '\0', n) != NULL)
+        return false;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    if (inet_pton(AF_INET6, copy, a->byte) == 1)
+        return true;
+    if (inet_pton(AF_INET, copy, &v4.sin_addr) != 1)
+        return false;
+    *a = address_of((const struct sockaddr *)&v4);
+    return true;
+}
+
+/* Nothing, or a colon and digits. */
+static bool is_port(const char *text, size_t n)
+{
+    return n == 0 || (n > 1 && n <= 6 && text[0] == ':'
+                      && strspn(text + 1, "0123456789") >= n - 1);
+}
+
+bool address_read_host(const char *text, size_t n, struct address *a)
+{
+    const char *end = n > 0 ? memchr(text, text[0] == '[' ? ']' : ':', n)
+                            : NULL;
+
+    if (end == NULL || address_read(text, n, a))
+        return address_read(text, n, a);
+    if (text[0] != '[')
+        return is_port(end, n - (size_t)(end - text))
+            && address_read(text, (size_t)(end - text), a);
+    return is_port(end + 1, n - (size_t)(end + 1 - text))
+        && address_read(text + 1, (size_t)(end - text - 1), a);
 }
 
 void address_print(const struct address *a, char text[ADDRESS_TEXT_MAX])

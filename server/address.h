@@ -7,6 +7,9 @@
 #ifndef ADDRESS_H
 #define ADDRESS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct sockaddr;
 
 struct address {
@@ -17,6 +20,11 @@ enum { ADDRESS_TEXT_MAX = 48 };
 
 /* All zero for other families. */
 struct address address_of(const struct sockaddr *peer);
+
+/* The first n bytes of text as an address; with or without a port behind it,
+ * "192.0.2.1:80", "[2001:db8::1]:80", and IPv6 with or without brackets. */
+bool address_read(const char *text, size_t n, struct address *a);
+bool address_read_host(const char *text, size_t n, struct address *a);
 
 /* "192.0.2.1", "2001:db8::1"; "" for other families. */
 void address_print(const struct address *a, char text[ADDRESS_TEXT_MAX]);

@@ -12,6 +12,7 @@
 
 #include "config_table.h"
 #include "problem.h"
+#include "proxy.h"
 #include "quote.h"
 
 struct config config;
@@ -103,6 +104,9 @@ static bool read_value(const struct config_row *s, const char *text)
     case TEXT:
         *(const char **)s->at = text;
         return *text != '\0';
+    case NETWORKS:
+        *(const char **)s->at = text;
+        return proxy_trust(text);
     case SWITCH:
         return read_switch(s, text);
     case CHOICE:

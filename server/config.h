@@ -38,6 +38,7 @@ struct config {
     double min_rate_after_s;        /* --min-rate-after 5 */
     double rate;                    /* --rate 0: requests a second an address
                                        may make; 0: no limit */
+    const char *trusted_proxy;      /* --trusted-proxy none: CIDR,CIDR */
     double drain_delay_s;           /* --drain-delay 0 */
     double drain_timeout_s;         /* --drain-timeout 25 */
     double inline_us;               /* --inline-us 200: cheaper requests run

@@ -57,6 +57,7 @@ static void print_value(FILE *out, const struct config_row *s)
 
     switch (s->kind) {
     case TEXT:
+    case NETWORKS:
         fputs(*(const char **)s->at, out);
         break;
     case CHOICE:

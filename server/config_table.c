@@ -54,6 +54,9 @@ static const struct config_row table[] = {
      "open connections of one address (of IPv6: of its /64); 0: no limit"},
     {NULL, "rate", NUMBER, &config.rate, "0", 1e-6, 1e9, "N",
      "requests a second of one address (of IPv6: of its /64); 0: no limit"},
+    {NULL, "trusted-proxy", NETWORKS, &config.trusted_proxy, "none", 0, 0,
+     "CIDR,CIDR", "proxies whose X-Forwarded-For tells the client's address, "
+     "for log and --rate; --connections-per-address does not count them"},
     {NULL, "trim-after", SECONDS, &config.trim_after_s, "3", 0, 86400,
      "SECONDS", "rest after which unused memory goes back to the system"},
     {"Slow and silent peers", "idle-timeout", SECONDS, &config.idle_timeout_s,
@@ -134,6 +137,8 @@ const char *config_rule(const struct config_row *s, char out[CONFIG_RULE_MAX])
     switch (s->kind) {
     case TEXT:
         return "a value";
+    case NETWORKS:
+        return "addresses or networks such as 10.0.0.0/8,::1, or none";
     case SWITCH:
         return "true or false";
     case CHOICE:

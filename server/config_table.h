@@ -10,7 +10,7 @@
 #include "config.h"
 
 enum config_kind {
-    TEXT, WHOLE, BYTES, NUMBER, SECONDS, SWITCH, CHOICE, ACTION
+    TEXT, NETWORKS, WHOLE, BYTES, NUMBER, SECONDS, SWITCH, CHOICE, ACTION
 };
 
 struct config_row {
@@ -27,7 +27,7 @@ struct config_row {
 };
 
 /* ACTION rows are last. The compiler refuses another number of rows. */
-#define CONFIG_ROWS 31
+#define CONFIG_ROWS 32
 extern const struct config_row *const config_table;
 
 enum config_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_PORT, FROM_FLAG };

@@ -30,6 +30,7 @@
 #include "client.h"
 #include "config.h"
 #include "metrics.h"
+#include "proxy.h"
 #include "socket.h"
 #include "spin.h"
 
@@ -83,9 +84,11 @@ static bool has_place(int64_t same, int64_t now_ns)
 }
 
 /* Is its place one above the limits? */
-static bool take_place(const struct client *client, int64_t now_ns)
+static bool take_place(const struct client *client, bool trusted,
+                       int64_t now_ns)
 {
-    bool spare = !has_place(atomic_load(&client->connections), now_ns);
+    int64_t same = trusted ? 0 : atomic_load(&client->connections);
+    bool spare = !has_place(same, now_ns);
 
     if (spare && atomic_load(&house.spare) >= house.spare_limit)
         evict(IDLE_SPARE, now_ns);
@@ -123,13 +126,13 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
     struct address address = address_of(peer);
     struct client *client = g != NULL ? client_find(&address) : NULL;
     int top = atomic_load(&house.top);
-    bool reserved;
+    bool reserved, trusted = proxy_is_trusted(&address);
 
     if (client == NULL)
         return NULL;
     if (atomic_load(&g->doing) != GUEST_ABSENT)
         guest_leave(g, now_ns);     /* its number is free: so it is lost */
-    reserved = !admin && take_place(client, now_ns);
+    reserved = !admin && take_place(client, trusted, now_ns);
     atomic_fetch_add(&client->connections, 1);
     atomic_fetch_add(&house.count, 1);
     spin_take(&g->held);
@@ -140,6 +143,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
     g->request = NULL;
     g->lingers = g->nagles = g->ended = false;
     g->admin = admin;
+    g->trusted = trusted;
     g->reserved = reserved;
     g->window_ns = 0;
     atomic_store(&g->verdict, PROBLEM_NONE);

@@ -40,6 +40,7 @@ struct guest {
     uint64_t inode;         /* of its socket: tells it from a later one */
     struct request *request;    /* its I/O thread's own; NULL: none */
     bool admin;             /* by the second port: in no limit */
+    bool trusted;           /* a proxy that tells who asks */
     bool reserved;          /* above the limits: only probes are answered */
     atomic_bool ended;      /* for another to have its place */
     bool lingers;           /* drain after the close */

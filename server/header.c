@@ -94,6 +94,31 @@ void header_read(struct MHD_Connection *connection, const char *method,
     headers->sound &= look.lines.sound;
 }
 
+struct taker {
+    const char *name;
+    void (*take)(void *to, const char *value);
+    void *to;
+};
+
+static enum MHD_Result offer(void *taker, enum MHD_ValueKind kind,
+                             const char *name, const char *value)
+{
+    struct taker *t = taker;
+
+    (void)kind;
+    if (value != NULL && strcasecmp(name, t->name) == 0)
+        t->take(t->to, value);
+    return MHD_YES;
+}
+
+void header_each(struct MHD_Connection *connection, const char *name,
+                 void (*take)(void *to, const char *value), void *to)
+{
+    struct taker taker = { name, take, to };
+
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, offer, &taker);
+}
+
 const char *header_path(const char *target)
 {
     const char *path = target;

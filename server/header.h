@@ -39,6 +39,10 @@ struct headers {
 void header_read(struct MHD_Connection *connection, const char *method,
                  const char *version, struct headers *headers);
 
+/* Gives each line of this name, in their order. */
+void header_each(struct MHD_Connection *connection, const char *name,
+                 void (*take)(void *to, const char *value), void *to);
+
 /* Is the value this word, whatever its case, and blanks behind it? */
 bool header_is_word(const char *value, const char *word);
 

@@ -75,6 +75,8 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->method = method;
     r->path = header_path(url);
     header_read(c, method, version, &r->headers);
+    if (r->guest->trusted)
+        request_find_client(r);
     request_identify(r);
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;

@@ -12,6 +12,7 @@
 #include "client.h"
 #include "compute.h"
 #include "gzip.h"
+#include "proxy.h"
 #include "turn.h"
 
 const char *const step_name[STEP_COUNT] = {
@@ -113,6 +114,27 @@ void request_identify(struct request *r)
     if (trace != NULL && strlen(trace) == 55
         && strspn(trace, "0123456789abcdef-") == 55)
         r->traceparent = trace;
+}
+
+static void take_line(void *forwarded, const char *line)
+{
+    proxy_read(forwarded, line);
+}
+
+void request_find_client(struct request *r)
+{
+    struct proxy_forwarded f = { .any = false };
+    struct client *client = NULL;
+
+    header_each(r->connection, "X-Forwarded-For", take_line, &f);
+    if (f.known)
+        client = client_find(&f.address);
+    if (client == NULL)
+        return;
+    client_release(r->client, r->start_ns);
+    r->client = client;
+    address_print(&f.address, r->forwarded);
+    r->peer = r->forwarded;
 }
 
 void request_mark(struct request *r, enum step step)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "address.h"
 #include "answer.h"
 #include "arena.h"
 #include "attention.h"
@@ -97,6 +98,7 @@ struct request {
     int fd;
     const char *peer;               /* address text, for the log */
     struct client *client;          /* a reference; limits for one address */
+    char forwarded[ADDRESS_TEXT_MAX];   /* that address, if a proxy told it */
     int64_t time_ns;                /* CLOCK_REALTIME, when it came */
     int64_t start_ns;               /* CLOCK_MONOTONIC */
     int64_t mark_ns;                /* when the step in hand began */
@@ -190,6 +192,9 @@ void request_free(struct request *r);
 
 /* Gives it its id, the one that it brought or one of ours, and its trace. */
 void request_identify(struct request *r);
+
+/* A trusted proxy asks for somebody else: from then on that is the peer. */
+void request_find_client(struct request *r);
 
 /* Adds the time since the last mark to a step. */
 void request_mark(struct request *r, enum step step);

@@ -241,6 +241,56 @@ START_TEST(address_is_not_limited_by_what_another_does)
 }
 END_TEST
 
+static int post_for(const char *address, const char *lines)
+{
+    char text[4096];
+    int fd = raw_open_from(address, d.port);
+
+    ck_assert(raw_post(fd, lines, CALL_EXAMPLE));
+    int status = raw_reply(fd, text, sizeof text, 5);
+    close(fd);
+    return status;
+}
+
+#define FOR(address) "X-Forwarded-For: " address "\r\n"
+
+/* One request from each, for limits and log alike. */
+START_TEST(trusted_proxy_tells_whose_request_it_is)
+{
+    const char *arguments[] = { "--rate", "0.01", "--trusted-proxy",
+                                "127.0.0.8/30,127.0.1.1",
+                                "--connections-per-address", "1", NULL };
+    char text[4096];
+    int fd[2];
+
+    start(arguments);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("192.0.2.1")), 200);
+    ck_assert_int_eq(post_for("127.0.1.1", FOR("192.0.2.1")), 429);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("192.0.2.2")), 200);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("192.0.2.3, 192.0.2.2")), 429);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("192.0.2.3")
+                              FOR("2001:db8::1, 127.0.1.1")), 200);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("[2001:db8::2]:80")), 429);
+    ck_assert_int_eq(post_for("127.0.0.9", FOR("nobody")), 200);
+    ck_assert_int_eq(post_for("127.0.0.9", ""), 429);
+    ck_assert_int_eq(post_for("127.0.0.12", FOR("192.0.2.4")), 200);
+    ck_assert_int_eq(post_for("127.0.0.12", FOR("192.0.2.5")), 429);
+    ck_assert(daemon_says(d.out, "peer=192.0.2.1 ", 5));
+    ck_assert(daemon_says(d.out, "peer=2001:db8::1 ", 5));
+    ck_assert(daemon_says(d.out, "peer=127.0.0.9 ", 5));
+    ck_assert(daemon_says(d.out, "peer=127.0.0.12 ", 5));
+    for (int i = 0; i < 2; i++) {
+        fd[i] = raw_open_from("127.0.0.9", d.port);
+        ck_assert(raw_post(fd[i], i == 0 ? FOR("192.0.2.6") : FOR("192.0.2.7"),
+                           CALL_EXAMPLE));
+        ck_assert_int_eq(raw_reply(fd[i], text, sizeof text, 5), 200);
+    }
+    close(fd[0]);
+    close(fd[1]);
+    daemon_stop(&d);
+}
+END_TEST
+
 START_TEST(thousand_idle_connections_hold_nobody_up)
 {
     static int fd[1000];
@@ -409,6 +459,7 @@ int main(void)
         address_above_its_limit_gets_503,
         address_above_its_rate_gets_429,
         address_is_not_limited_by_what_another_does,
+        trusted_proxy_tells_whose_request_it_is,
         thousand_idle_connections_hold_nobody_up,
         connections_are_shared_out_among_the_io_threads,
         guests_beyond_all_limits_wait_without_spinning,

@@ -39,7 +39,7 @@ BEGIN {
     door["zlib.h"] = "server gzip"
     words("config problem quote fields foreign number digits buffer arena " \
         "gzip metrics log host turn spin address " \
-        "client capacity", cupboard)
+        "client capacity proxy", cupboard)
     part = "^(config|problem|number|arena|metrics)_"
     words("assert.h errno.h float.h inttypes.h limits.h math.h stdalign.h" \
         " stdatomic.h stdbool.h stddef.h stdint.h stdlib.h string.h cblas.h" \

@@ -258,6 +258,8 @@ START_TEST(a_wrong_value_is_refused_with_its_rule)
         {"--timeout", "inf", "--timeout: \"inf\" is not"},
         {"--operations", "1k", "--operations: \"1k\" is not a number"},
         {"--rate", "1e-11", "a number from 1e-06 to 1000000000, or 0"},
+        {"--trusted-proxy", "10.0.0.0/33",
+         "is not addresses or networks such as 10.0.0.0/8,::1, or none"},
         {"--log", "xml", "--log: \"xml\" is not logfmt, json or none"},
         {"--log-probes=", NULL, "is not true or false"},
         {"--help=1", NULL, "--help takes no value"},
