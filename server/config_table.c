@@ -92,8 +92,8 @@ static const struct config_row table[] = {
     {NULL, "check-config", ACTION, &config.want_check, "", 0, 0, NULL,
      "end with 0 if the settings are good, with 2 if not"},
     {NULL, "healthcheck", ACTION, &config.want_healthcheck, "", 0, 0, NULL,
-     "ask the daemon on --host and --port for /readyz: end with 0 if it is ready, "
-     "else with 1"},
+     "ask the daemon on --host and --port for /readyz: end with 0 if it is "
+     "ready, else with 1"},
 };
 const struct config_row *const config_table = table;
 _Static_assert(sizeof table / sizeof *table == CONFIG_ROWS,
