@@ -2,9 +2,12 @@
 /*
  * main - start-up and shutdown: two short lists.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "attention.h"
@@ -26,15 +29,18 @@ static struct host_threads threads;
 static struct answer_facts facts;
 static enum attn_engine engine;
 
-static int complain(int status, const char *error)
-{
-    fprintf(stderr, "attentiond: %s\n", error);
-    return status;
-}
-
-static void print_ignored(const char *text)
+static void print_line(const char *text)
 {
     fprintf(stderr, "attentiond: %s\n", text);
+}
+
+static int complain(int status, const char *error)
+{
+    if (config.log == CONFIG_LOG_JSON)
+        log_event(LOG_ERROR, "end", "%s", error);
+    else
+        print_line(error);
+    return status;
 }
 
 static void log_ignored(const char *text)
@@ -44,7 +50,7 @@ static void log_ignored(const char *text)
 
 static void check_config(void)
 {
-    config_tell_ignored(print_ignored);
+    config_tell_ignored(print_line);
     printf("the settings are good: host %s, port %lld\n", config.host,
            (long long)config.port);
 }
@@ -64,7 +70,8 @@ static int check_health(void)
     if (socket_ask(own_address(), (int)config.port, "/readyz", 900, error,
                    sizeof error) == 200)
         return EXIT_DRAINED;
-    return complain(EXIT_FAILED, error);
+    print_line(error);
+    return EXIT_FAILED;
 }
 
 /* What was asked for instead of serving; -1: nothing. */
@@ -142,15 +149,57 @@ static void start_metrics(void)
     metrics_set(METRIC_MEMORY_BUDGET, 0, (int64_t)compute_budget());
 }
 
-static void start_computing(void)
+/* OpenBLAS takes an address range for each thread that is in it, and if it gets
+ * none it tries for ever: so one that is limited is tried before. */
+#define BLAS_RANGE_BYTES ((size_t)128 << 20)
+
+static bool has_address_space(char *error, size_t size)
 {
+    struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+    size_t lanes = 1, bytes;
+    void *at;
+
+    getrlimit(RLIMIT_AS, &limit);
+    if (limit.rlim_cur != RLIM_INFINITY)
+        lanes = (size_t)threads.threads + (size_t)config.io_threads;
+    bytes = lanes * BLAS_RANGE_BYTES;
+    at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED)
+        munmap(at, bytes);
+    snprintf(error, size, "cannot get %zu MiB of address space for %zu "
+             "threads: raise its limit (ulimit -v), or lower --threads and "
+             "--io-threads", bytes >> 20, lanes);
+    return at != MAP_FAILED;
+}
+
+/* 0, or an exit status. While signals still end the process: nobody reads them
+ * yet. */
+static int start_engine(char *error, size_t size)
+{
+    host_threads("", (int)config.threads, REQUEST_LANES_MAX, &threads);
+    if (!has_address_space(error, size))
+        _exit(complain(EXIT_FAILED, error));    /* exit() waits for OpenBLAS */
     engine = attn_init((enum attn_engine)config.engine);
     if (engine_warning() != NULL)
         log_event(LOG_ERROR, "engine", "%s", engine_warning());
-    host_threads("", (int)config.threads, REQUEST_LANES_MAX, &threads);
+    return 0;
+}
+
+static void start_computing(void)
+{
     compute_set_budget(memory_budget());
     queue_open(config.queue, threads.threads, listen_resume);
     start_metrics();
+}
+
+/* As text it is for who waits for just these words. */
+static void tell_where(const char *what, const char *url)
+{
+    if (config.log == CONFIG_LOG_JSON)
+        log_event(LOG_INFO, "listen", "%s on %s", what, url);
+    else
+        fprintf(stderr, "%s on %s\n", what, url);
 }
 
 /* 0, or an exit status with one line in `error`. */
@@ -170,29 +219,55 @@ static int start_serving(char *error, size_t size)
               "%s, %s, %s", threads.reason, attn_engine_name(engine),
               attn_blas_name(), attn_cpu_level());
     if (listen_admin_url()[0] != '\0')
-        fprintf(stderr, "health and metrics on %s\n", listen_admin_url());
-    fprintf(stderr, "listening on %s\n", listen_url());
+        tell_where("health and metrics", listen_admin_url());
+    tell_where("listening", listen_url());
     return 0;
+}
+
+/* The next file to be opened would be 0, 1 or 2, and read or written as if it
+ * were what those are. */
+static void fill_standard_files(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* 0, or an exit status with one line in `error`. */
+static int start(char *error, size_t size)
+{
+    int status = start_engine(error, size);
+
+    if (status != 0)
+        return status;
+    snprintf(error, size, "out of descriptors");
+    if (!watch_open())
+        return EXIT_FAILED;
+    status = listen_open(error, size);
+    if (status != 0)
+        return status;
+    config_tell_ignored(log_ignored);
+    start_computing();
+    return start_serving(error, size);
 }
 
 int main(int argc, char **argv)
 {
-    char error[512] = "out of descriptors";
-    int status = config_load(argc, argv, error, sizeof error);
+    char error[512];
+    int status;
 
+    fill_standard_files();
+    status = config_load(argc, argv, error, sizeof error);
     if (status != 0)
         return complain(status, error);
     status = answer_at_once();
     if (status >= 0)
         return status;
-    if (!watch_open())
-        return complain(EXIT_FAILED, error);
-    status = listen_open(error, sizeof error);
-    if (status != 0)
-        return complain(status, error);
-    config_tell_ignored(log_ignored);
-    start_computing();
-    status = start_serving(error, sizeof error);
+    status = start(error, sizeof error);
     if (status != 0)
         return complain(status, error);
     status = watch_serve();

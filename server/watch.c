@@ -56,6 +56,7 @@ static struct {
     atomic_int count;
     pthread_t thread;
     int wake, signals;
+    const char *ended_by;       /* name of the signal */
     int64_t trimmed_ms, guests_ms, notified_ms;
     int64_t watchdog_ms;        /* 0: none */
     atomic_int life;
@@ -283,7 +284,26 @@ static void tend(void)
     }
 }
 
-/* One round of at most wait_ms. True: a signal came. */
+/* True: one that ends the service, and watch.ended_by says which. */
+static bool read_signals(void)
+{
+    struct signalfd_siginfo info;
+    bool ends = false;
+
+    while (read(watch.signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGHUP) {
+            log_event(LOG_INFO, "reload", "SIGHUP: there is nothing to read "
+                      "again");
+            continue;
+        }
+        ends = true;
+        watch.ended_by = info.ssi_signo == SIGINT ? "SIGINT"
+            : info.ssi_signo == SIGQUIT ? "SIGQUIT" : "SIGTERM";
+    }
+    return ends;
+}
+
+/* One round of at most wait_ms. True: a signal came that ends the service. */
 static bool round_once(int wait_ms)
 {
     int lingering, n;
@@ -304,7 +324,7 @@ static bool round_once(int wait_ms)
         poll(NULL, 0, ROUND_MS);    /* too many, for the limit was lowered */
         return false;
     }
-    signalled = polled[0].revents != 0;
+    signalled = polled[0].revents != 0 && read_signals();
     if (polled[1].revents != 0 && read(watch.wake, &count, sizeof count) < 0)
         return signalled;
     accept_act(polled + 2);
@@ -330,23 +350,19 @@ bool watch_open(void)
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);   /* of the log: a lost line */
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
     watch.thread = pthread_self();
     watch.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     watch.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     make_room();
     return watch.signals >= 0 && watch.wake >= 0 && room > 0 && linger_open();
-}
-
-static const char *signal_name(void)
-{
-    struct signalfd_siginfo info;
-
-    if (read(watch.signals, &info, sizeof info) != sizeof info)
-        return "a signal";
-    return info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
 static int64_t now_ms(void)
@@ -420,7 +436,7 @@ int watch_serve(void)
     while (!round_once(REST_MS))
         continue;
     log_event(LOG_INFO, "drain", "%s: finishing the requests in hand",
-              signal_name());
+              watch.ended_by);
     notify_send("STOPPING=1");
     if (!drain()) {
         log_event(LOG_WARNING, "end", "second signal: ending at once");

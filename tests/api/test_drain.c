@@ -56,9 +56,9 @@ static double seconds_to_end(int number)
 /* Once of five times at least, for this machine may have other work to do. */
 START_TEST(idle_daemon_is_gone_within_a_second)
 {
-    int signals[] = { SIGTERM, SIGINT };
+    int signals[] = { SIGTERM, SIGINT, SIGQUIT };
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         double best = 1e9;
 
         for (int n = 0; n < 5 && best > daemon_slack(); n++) {
@@ -215,6 +215,33 @@ START_TEST(upload_that_is_refused_before_the_end_reads_its_413)
 }
 END_TEST
 
+/* HUP, USR1 and USR2 end nothing, also in a drain. */
+START_TEST(other_signals_lose_no_request)
+{
+    static const int signals[] = { SIGHUP, SIGUSR1, SIGUSR2 };
+    char text[4096];
+
+    start("--drain-delay", "2");
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Length: 60\r\n\r\n"));
+    ck_assert(metric_reaches(d.port, "attention_inflight_requests", 1, 5));
+    for (int i = 0; i < 3; i++)
+        kill(d.pid, signals[i]);
+    ck_assert(daemon_says(d.err, "SIGHUP: there is nothing to read", 5));
+    kill(d.pid, SIGQUIT);
+    ck_assert(metric_reaches(d.port, "attention_draining", 1, 5));
+    for (int i = 0; i < 3; i++)
+        kill(d.pid, signals[i]);
+    ck_assert(raw_say(fd, "{\"Q\":[[1,0],[0,1]],\"K\":[[1,0],[0,1]],"
+                      "\"V\":[[10,0],[0,10]]}   "));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 200);
+    close(fd);
+    check_end(10);
+}
+END_TEST
+
 START_TEST(second_signal_ends_at_once)
 {
     start("--drain-delay", "30");
@@ -355,6 +382,7 @@ int main(void)
         upload_beyond_the_drain_timeout_is_503,
         upload_that_is_cut_and_goes_on_reads_its_503,
         upload_that_is_refused_before_the_end_reads_its_413,
+        other_signals_lose_no_request,
         second_signal_ends_at_once,
         process_1_ends_on_sigterm_too,
         who_knocked_before_the_signal_is_answered,

@@ -15,6 +15,7 @@
 #include "http.h"
 #include "metric.h"
 #include "raw.h"
+#include "shell.h"
 #include "suite.h"
 
 static struct daemon d;
@@ -213,6 +214,135 @@ START_TEST(good_settings_are_called_so_and_a_mistyped_variable_is_named)
 }
 END_TEST
 
+static void check_is_json(const char *file, int lines)
+{
+    char *said = daemon_said(file), *line = said;
+
+    for (; *line != '\0'; lines--) {
+        char *end = strchr(line, '\n');
+
+        ck_assert_ptr_nonnull(end);
+        ck_assert_msg(strncmp(line, "{\"time\":\"", 9) == 0
+                      && end[-1] == '}' && end[-2] != '{', "%s", line);
+        line = end + 1;
+    }
+    ck_assert_msg(lines == 0, "%d more or fewer: %s", lines, said);
+    free(said);
+}
+
+static void limit_to(int which, rlim_t most)
+{
+    struct rlimit limit;
+
+    getrlimit(which, &limit);
+    limit.rlim_cur = most;
+    ck_assert_int_eq(setrlimit(which, &limit), 0);
+}
+
+/* A sanitizer alone needs more. */
+START_TEST(address_space_that_is_short_is_told_in_one_line)
+{
+    static const int megabytes[] = { 60, 100, 150, 200, 300 };
+    char command[512];
+
+    for (int i = 0; daemon_slack() <= 1.0 && i < 5; i++) {
+        snprintf(command, sizeof command, "ulimit -v %d; timeout -k 1 15 %s "
+                 "--port 0 --threads 2 2>&1", megabytes[i] * 1024,
+                 getenv("ATTENTIOND"));
+        char *said = shell_said(command, 1);
+        char *end = strchr(said, '\n');
+
+        ck_assert_msg(strstr(said, "of address space") && end
+                      && end[1] == '\0', "%d MB: %s", megabytes[i], said);
+        free(said);
+    }
+}
+END_TEST
+
+START_TEST(log_that_may_not_grow_costs_lines_and_no_more)
+{
+    const char *arguments[] = { "--log", "logfmt", NULL };
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit_to(RLIMIT_FSIZE, 3000);
+    daemon_start(&d, arguments);
+    limit_to(RLIMIT_FSIZE, limit.rlim_max);
+    for (int i = 0; i < 40; i++) {
+        struct http_reply r = http_post(d.port, CALL_EXAMPLE);
+
+        ck_assert_msg(r.status == 200, "request %d: %d", i, r.status);
+        http_free(&r);
+    }
+    ck_assert_double_gt(metric(d.port, "attention_log_dropped_total"), 0);
+    daemon_stop(&d);
+}
+END_TEST
+
+static int file_of(pid_t pid, int fd, char target[256])
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    ssize_t n = readlink(path, target, 255);
+    target[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* With 0, 1 and 2 closed none of them is a socket or a file of its own. */
+START_TEST(standard_files_that_are_closed_are_no_others)
+{
+    const char *program = getenv("ATTENTIOND");
+    char target[256];
+    int port, closed;
+
+    for (closed = 1; closed < 8; closed++) {
+        port = 20000 + (int)getpid() % 10000 + closed;
+        snprintf(target, sizeof target, "%d", port);
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            for (int fd = 0; fd < 3; fd++)
+                if (closed >> fd & 1)
+                    close(fd);
+            execl(program, program, "--port", target, "--log", "none",
+                  (char *)NULL);
+            _exit(127);
+        }
+        ck_assert(metric_reaches(port, "attention_connections", 1, 10));
+        for (int fd = 0; fd < 3; fd++)
+            if (closed >> fd & 1) {
+                ck_assert(file_of(pid, fd, target));
+                ck_assert_msg(strcmp(target, "/dev/null") == 0, "%d: %s", fd,
+                              target);
+            }
+        d = (struct daemon){ .pid = pid };
+        ck_assert_int_eq(daemon_end(&d, 10), 0);
+    }
+}
+END_TEST
+
+/* Each line an object; the words for who waits are in one of them. */
+START_TEST(json_log_is_json_in_every_line)
+{
+    const char *arguments[] = { "--log", "json", "--admin-port", "0", NULL };
+    const char *taken[] = { "--log=json", "--port", "0", "--host", "x.x.x",
+                            NULL };
+
+    daemon_start(&d, arguments);
+    struct http_reply r = http_post(d.port, CALL_EXAMPLE);
+    http_free(&r);
+    kill(d.pid, SIGHUP);
+    ck_assert(daemon_says(d.err, "SIGHUP", 5));
+    check_is_json(d.err, 4);
+    check_is_json(d.out, 1);
+    daemon_stop(&d);
+    ck_assert_int_eq(daemon_run(&d, taken), 2);
+    check_is_json(d.err, 1);
+    daemon_forget(&d);
+}
+END_TEST
+
 START_TEST(variables_are_settings_and_flags_go_before_them)
 {
     setenv("ATTENTIOND_BODY_BYTES", "100", 1);
@@ -270,6 +400,10 @@ int main(void)
         healthcheck_asks_where_the_service_listens,
         healthcheck_says_why_not,
         good_settings_are_called_so_and_a_mistyped_variable_is_named,
+        address_space_that_is_short_is_told_in_one_line,
+        log_that_may_not_grow_costs_lines_and_no_more,
+        standard_files_that_are_closed_are_no_others,
+        json_log_is_json_in_every_line,
         variables_are_settings_and_flags_go_before_them,
         there_are_no_more_threads_than_asked_for,
         every_address_answers_under_ipv6_too,
