@@ -65,6 +65,16 @@ static INLINE vec NAME(larger)(vec a, vec b)
 #endif
 }
 
+/* a b + c in each lane, to the bits of fuse.h */
+static INLINE vec NAME(fuse_each)(vec a, vec b, vec c)
+{
+#ifdef FUSE
+    return FUSE(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 /* exp(x) for x <= 0 or NaN:  x = e ln 2 + r,  exp(x) = 2^e P(r).
    Adding EXP_ROUND leaves e, and what lifts it above the subnormals, in the
    lowest bits of t; shifted up they are the exponent of a power of two. P is
@@ -79,14 +89,14 @@ static INLINE vec NAME(exp)(vec x)
     vec t, e, r, y;
 
     x = NAME(larger)(NAME(splat)(EXP_LEAST), x);
-    t = x * (real)LOG2E + round;
+    t = NAME(fuse_each)(x, NAME(splat)((real)LOG2E), NAME(splat)(round));
     e = t - round;
-    r = x - e * EXP_LN2_HIGH;
-    r = r - e * EXP_LN2_LOW;
+    r = NAME(fuse_each)(e, NAME(splat)(-EXP_LN2_HIGH), x);
+    r = NAME(fuse_each)(e, NAME(splat)(-EXP_LN2_LOW), r);
     y = NAME(splat)(term[0] * EXP_DROP);
     UNROLL
     for (int i = 1; i < (int)(sizeof term / sizeof *term); i++) {
-        y = y * r + term[i] * EXP_DROP;
+        y = NAME(fuse_each)(y, r, NAME(splat)(term[i] * EXP_DROP));
     }
     return y * (vec)((bits)t << EXP_SHIFT);
 }
@@ -155,7 +165,7 @@ static INLINE void NAME(product)(int rows, int vecs, int64_t n, const real *a,
             vec y = NAME(splat)(a[i * a_row + t * a_step]);
             UNROLL
             for (int u = 0; u < vecs; u++) {
-                sum[i][u] += y * x[u];
+                sum[i][u] = NAME(fuse_each)(y, x[u], sum[i][u]);
             }
         }
     }
@@ -245,9 +255,9 @@ static INLINE void NAME(softmax_of)(int vecs, int64_t n, real *s, real *m,
     }
     UNROLL
     for (int u = 0; u < vecs; u++) {
+        vec before = NAME(load)(l + u * LANES);
         vec shrink = NAME(load)(alpha + u * LANES);
-        NAME(store)(l + u * LANES,
-                    NAME(load)(l + u * LANES) * shrink + sum[u]);
+        NAME(store)(l + u * LANES, NAME(fuse_each)(before, shrink, sum[u]));
     }
 }
 
@@ -298,7 +308,8 @@ static INLINE void NAME(mix_few)(int columns, int vecs, int64_t n,
         for (int u = 0; u < vecs; u++) {
             real *at = o + (i * vecs + u) * LANES;
             vec shrink = NAME(load)(alpha + u * LANES);
-            NAME(store)(at, NAME(load)(at) * shrink + sum[i][u]);
+            vec before = NAME(load)(at);
+            NAME(store)(at, NAME(fuse_each)(before, shrink, sum[i][u]));
         }
     }
 }

@@ -3,15 +3,20 @@
  * kernel_levels.c - the compute kernels, compiled once for each CPU level:
  * LEVEL is v2, v3, v4 or base. kernel_body.h has the text for one type and is
  * included twice. Vector types of the compiler are used, no intrinsics (but
- * for the maximum), so that one source serves SSE, AVX2, AVX-512 and NEON.
+ * for maximum and fused sum), so that one source serves SSE, AVX2, AVX-512 and
+ * NEON.
  */
 #include "kernel.h"
 
 #include <math.h>
 #include <string.h>
 
-#ifdef __x86_64__
+#include "fuse.h"
+
+#if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -20,18 +25,26 @@
 #define DOUBLES 8
 #define MAX_FLOATS _mm512_max_ps
 #define MAX_DOUBLES _mm512_max_pd
+#define FUSE_FLOATS _mm512_fmadd_ps
+#define FUSE_DOUBLES _mm512_fmadd_pd
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
 #define FLOATS 8
 #define DOUBLES 4
 #define MAX_FLOATS _mm256_max_ps
 #define MAX_DOUBLES _mm256_max_pd
+#define FUSE_FLOATS _mm256_fmadd_ps
+#define FUSE_DOUBLES _mm256_fmadd_pd
 #else
 #define VECTOR_BYTES 16
 #define FLOATS 4
 #define DOUBLES 2
 #define MAX_FLOATS _mm_max_ps
 #define MAX_DOUBLES _mm_max_pd
+#endif
+#ifdef __aarch64__
+#define FUSE_FLOATS(a, b, c) vfmaq_f32(c, a, b)
+#define FUSE_DOUBLES(a, b, c) vfmaq_f64(c, a, b)
 #endif
 
 /* Sums held in registers: 8 x 3 of 32 vectors; 4 x 3, 4 x 2, 8 x 1 of 16. */
@@ -47,11 +60,6 @@
 #define FEW_KEYS 16
 #define AHEAD 8
 
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 #define INLINE inline __attribute__((always_inline))
 
 #define JOIN(a, b) a##b
@@ -85,6 +93,9 @@
 #ifdef __x86_64__
 #define MAXIMUM MAX_FLOATS
 #endif
+#ifdef FUSE_FLOATS
+#define FUSE FUSE_FLOATS
+#endif
 #define EXP_LEAST (-104.75f)
 #define EXP_ROUND 0x1.8p23f
 #define EXP_SHIFT 23
@@ -105,6 +116,9 @@
 #define EACH JOINED(EACH_, DOUBLES)
 #ifdef __x86_64__
 #define MAXIMUM MAX_DOUBLES
+#endif
+#ifdef FUSE_DOUBLES
+#define FUSE FUSE_DOUBLES
 #endif
 #define EXP_LEAST (-746.0)
 #define EXP_ROUND 0x1.8p52

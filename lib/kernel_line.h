@@ -68,7 +68,7 @@ static INLINE void NAME(dot)(int keys, int rows, int64_t d, int64_t some,
                              : NAME(load)(k + i * k_row);
         UNROLL
         for (int r = 0; r < rows; r++) {
-            sum[i][r] += x[r] * y;
+            sum[i][r] = NAME(fuse_each)(x[r], y, sum[i][r]);
         }
     }
 }
@@ -254,7 +254,7 @@ static INLINE void NAME(line_mix_few)(int rows, int64_t n, int64_t d,
             real sum = 0;
 
             for (int64_t j = 0; j < n; j++) {
-                sum += p[r * p_row + j] * v[j * v_row + c];
+                sum = NAME(fuse)(p[r * p_row + j], v[j * v_row + c], sum);
             }
             o[r * d + c] += sum;
         }
@@ -329,6 +329,7 @@ static const struct kernel NAME(table) = {
 #undef TURN
 #undef FEW
 #undef MAXIMUM
+#undef FUSE
 #undef EXP_LEAST
 #undef EXP_ROUND
 #undef EXP_SHIFT

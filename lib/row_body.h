@@ -63,13 +63,19 @@ static void NAME(fill)(void *x_, int64_t n, double value)
  */
 static inline real NAME(exp_parts)(real x, real *two_k)
 {
+    static const real term[] = EXP_SERIES;
     union { real r; whole w; } shifted, power;
-    shifted.r = x * EXP_LOG2E + EXP_SHIFT;
+    shifted.r = NAME(fuse)(x, EXP_LOG2E, EXP_SHIFT);
     real k = shifted.r - EXP_SHIFT;
-    real r = (x - k * EXP_LN2_HIGH) - k * EXP_LN2_LOW;
+    real r = NAME(fuse)(k, -EXP_LN2_HIGH, x);
+    r = NAME(fuse)(k, -EXP_LN2_LOW, r);
+    real y = term[0];
+    UNROLL
+    for (int i = 1; i < (int)(sizeof term / sizeof *term); i++)
+        y = NAME(fuse)(y, r, term[i]);
     power.w = (whole)((shifted.w + EXP_BIAS) << EXP_MANTISSA);
     *two_k = power.r;
-    return r + r * r * EXP_SERIES(r);
+    return NAME(fuse)(r * r, y, r);
 }
 
 /* tanh|x| = -E / (E + 2), E = exp(-2|x|) - 1 */
@@ -78,7 +84,7 @@ static inline real NAME(tanh)(real x)
     real two_k, positive = x < 0 ? -x : x;
     real far = positive > TANH_ONE ? TANH_ONE : positive;
     real e = NAME(exp_parts)(-2 * far, &two_k);
-    e = two_k * e + (two_k - 1);
+    e = NAME(fuse)(two_k, e, two_k - 1);
     real t = -e / (e + 2);
     return x < 0 ? -t : t;
 }
@@ -106,7 +112,7 @@ static void NAME(alibi)(void *s_, int64_t n, double slope_, double p)
 {
     real *s = s_, slope = (real)slope_;
     for (int64_t j = 0; j < n; j++)
-        s[j] -= slope * (real)fabs(p - (double)j);
+        s[j] = NAME(fuse)(-slope, (real)fabs(p - (double)j), s[j]);
 }
 
 static void NAME(additive)(void *s_, int64_t n, const void *q_,
@@ -121,9 +127,10 @@ static void NAME(additive)(void *s_, int64_t n, const void *q_,
         int64_t e = 0;
         for (; e + LANES <= width; e += LANES)
             for (int t = 0; t < LANES; t++)
-                sum[t] += v[e + t] * NAME(tanh)(q[e + t] + k[e + t]);
+                sum[t] = NAME(fuse)(v[e + t], NAME(tanh)(q[e + t] + k[e + t]),
+                                    sum[t]);
         for (int t = 0; e < width; e++, t++)
-            sum[t] += v[e] * NAME(tanh)(q[e] + k[e]);
+            sum[t] = NAME(fuse)(v[e], NAME(tanh)(q[e] + k[e]), sum[t]);
         for (int t = 1; t < LANES; t++)
             sum[0] += sum[t];
         s[j] = sum[0];

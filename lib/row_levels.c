@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "fuse.h"
+
 static int64_t see_mask(unsigned char *map, int64_t n,
                         const unsigned char *mask, int64_t step)
 {
@@ -34,9 +36,8 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 #define EXP_BIAS 127
 #define EXP_MANTISSA 23
 /* (exp(r) - 1 - r) / r^2 to the last bit for |r| <= ln 2 / 2 */
-#define EXP_SERIES(r) \
-    (1 / 2.f + (r) * (1 / 6.f + (r) * (1 / 24.f + (r) * (1 / 120.f + \
-    (r) * (1 / 720.f + (r) * (1 / 5040.f))))))
+#define EXP_SERIES \
+    {1 / 5040.f, 1 / 720.f, 1 / 120.f, 1 / 24.f, 1 / 6.f, 1 / 2.f}
 #define TANH_ONE 10.f /* from here on tanh is 1 */
 #include "row_body.h"
 
@@ -50,11 +51,10 @@ static int64_t see_mask(unsigned char *map, int64_t n,
 #define EXP_LN2_LOW 0x1.a39ef35793c76p-33
 #define EXP_BIAS 1023
 #define EXP_MANTISSA 52
-#define EXP_SERIES(r) \
-    (1 / 2. + (r) * (1 / 6. + (r) * (1 / 24. + (r) * (1 / 120. + \
-    (r) * (1 / 720. + (r) * (1 / 5040. + (r) * (1 / 40320. + \
-    (r) * (1 / 362880. + (r) * (1 / 3628800. + (r) * (1 / 39916800. + \
-    (r) * (1 / 479001600. + (r) * (1 / 6227020800.))))))))))))
+#define EXP_SERIES \
+    {1 / 6227020800., 1 / 479001600., 1 / 39916800., 1 / 3628800., \
+     1 / 362880., 1 / 40320., 1 / 5040., 1 / 720., 1 / 120., 1 / 24., \
+     1 / 6., 1 / 2.}
 #define TANH_ONE 20.
 #include "row_body.h"
 

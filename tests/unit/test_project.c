@@ -10,6 +10,7 @@
 #include "trial.h"
 
 #include "kernel.h"
+#include "row.h"
 
 static struct trial t;
 
@@ -94,11 +95,65 @@ START_TEST(an_item_has_the_same_bits_alone_and_in_a_batch)
 }
 END_TEST
 
+/* Q of `rows` rows of X, from `first` on; what all rows came to is `all`. */
+static void rows_have_their_bits(const double *all, int64_t first,
+                                 int64_t rows, int64_t depth, int64_t columns)
+{
+    struct attn_tensor *x = &t.in.tensor[ATTN_X], before = *x;
+    size_t bytes = (size_t)(first * depth) * attn_dtype_bytes(t.in.dtype);
+    *x = (struct attn_tensor){(char *)x->data + bytes, 2, {rows, depth}};
+    trial_run(&t);
+    for (int64_t i = 0; i < rows * columns; i++)
+        ck_assert_msg(trial_out(&t, ATTN_OUT_Q, i) ==
+                          all[first * columns + i],
+                      "row %d of %d from %d on, kernels %s",
+                      (int)(i / columns), (int)rows, (int)first,
+                      attn_cpu_level());
+    *x = before;
+}
+
+/* Parts of the rows, two at a time: from one on, and up to the last. */
+static void parts_have_the_bits_of_the_whole(const struct layer *l,
+                                             const int64_t *parts,
+                                             unsigned bits)
+{
+    double *all = calloc((size_t)(l->n * l->columns), sizeof *all);
+    layer_meets_the_formula(l, bits);
+    struct attn_tensor *x = &t.in.tensor[ATTN_X];
+    *x = (struct attn_tensor){x->data, 2, {l->n, l->depth}};
+    trial_run(&t);
+    for (int64_t i = 0; all && i < l->n * l->columns; i++)
+        all[i] = trial_out(&t, ATTN_OUT_Q, i);
+    for (; all && *parts; parts++) {
+        rows_have_their_bits(all, 1, *parts, l->depth, l->columns);
+        rows_have_their_bits(all, l->n - *parts, *parts, l->depth,
+                             l->columns);
+    }
+    ck_assert(all != NULL);
+    free(all);
+}
+
+/* Of those numbers of rows that go the same way. */
+START_TEST(a_row_has_the_same_bits_in_any_number_of_rows)
+{
+    static const int64_t many[] = {5, 33, 0}, few[] = {1, 3, 0};
+    for (size_t level = 0; attn_kernel_force(level); level++)
+        for (unsigned bits = 0; bits < 4; bits++) {
+            row_init(attn_kernel(ATTN_FLOAT32)->level);
+            parts_have_the_bits_of_the_whole(&(struct layer){40, 520, 35},
+                                             many, bits);
+            parts_have_the_bits_of_the_whole(&(struct layer){4, 520, 70},
+                                             few, bits);
+        }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         any_shape_of_a_layer_is_the_formula,
         an_item_has_the_same_bits_alone_and_in_a_batch,
+        a_row_has_the_same_bits_in_any_number_of_rows,
         NULL,
     };
     return suite_run("project", tests, setup, teardown, 60);
