@@ -252,7 +252,7 @@ check-unit: $(unit) ## build, run the unit tests, installing nothing
 daemon: $(O)/attentiond ; @:
 openloop: $(O)/tests/load/openloop ; @:
 
-check-more: ## all other checks that CI makes, from lint to image-test
+check-more: ## all other checks that CI makes, from lint to debian-test
 	$(setup) $(build_packages) $(test_packages) $(more_packages)
 	$(remake) lint
 	$(remake) openapi
@@ -263,6 +263,8 @@ check-more: ## all other checks that CI makes, from lint to image-test
 	$(remake) unit-check
 	$(remake) proxy-test
 	$(remake) image-test
+	$(remake) debian-test RELEASE=trixie
+	$(remake) image-test RELEASE=trixie CHECK=daemon
 
 lint: ## check layers, style, shell scripts and openapi.yaml
 	$(setup) shellcheck $(node_packages)
