@@ -80,12 +80,46 @@ static enum MHD_Result look_at(void *look, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
+static enum MHD_Result weigh(void *bytes, enum MHD_ValueKind kind,
+                             const char *name, size_t name_size,
+                             const char *value, size_t value_size)
+{
+    size_t *sum = bytes;
+
+    (void)name;
+    (void)value;
+    *sum += HEADER_LINE_BYTES;
+    if (kind == MHD_COOKIE_KIND || kind == MHD_FOOTER_KIND)
+        *sum += name_size + value_size + 4;
+    return MHD_YES;
+}
+
+/* The kinds are bits, and may be asked for together. */
+static void weigh_all(struct MHD_Connection *connection, int kinds,
+                      size_t *bytes)
+{
+    MHD_get_connection_values_n(connection, (enum MHD_ValueKind)kinds, weigh,
+                                bytes);
+}
+
+void header_read_trailer(struct MHD_Connection *connection,
+                         struct headers *headers)
+{
+    weigh_all(connection, MHD_FOOTER_KIND, &headers->bytes);
+}
+
 void header_read(struct MHD_Connection *connection, const char *method,
                  const char *version, struct headers *headers)
 {
     struct look look = { .headers = headers, .lines = { .sound = true } };
+    const union MHD_ConnectionInfo *info;
 
     *headers = (struct headers){ .sound = true };
+    info = MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    headers->bytes = info != NULL ? info->header_size : 0;
+    weigh_all(connection, MHD_HEADER_KIND | MHD_COOKIE_KIND
+              | MHD_GET_ARGUMENT_KIND, &headers->bytes);
     mhd_0_9_begin(&look.lines, version);
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &look);
     if (!mhd_is_0_9())

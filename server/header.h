@@ -7,6 +7,7 @@
 #define HEADER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct MHD_Connection;
 
@@ -31,7 +32,14 @@ struct headers {
     bool sound;     /* No name is empty or has a letter that none may have, no
                        value a NUL or a second line: other readers than this
                        one would see another request. */
+    size_t bytes;   /* of the connection's memory that they take: their text
+                       and HEADER_LINE_BYTES for each line, argument of the
+                       query and cookie, whose text is there twice */
 };
+
+/* What may be taken. A reply finds no room if too much is, and is lost. */
+#define HEADER_BYTES_MAX ((size_t)32 << 10)
+#define HEADER_LINE_BYTES 96
 
 /* Reads all header lines once, between the request line, whose first and last
  * word these are, and the body. The values belong to the connection, and stay
@@ -42,6 +50,10 @@ void header_read(struct MHD_Connection *connection, const char *method,
 /* Gives each line of this name, in their order. */
 void header_each(struct MHD_Connection *connection, const char *name,
                  void (*take)(void *to, const char *value), void *to);
+
+/* Adds the lines behind a chunked body to what is taken. */
+void header_read_trailer(struct MHD_Connection *connection,
+                         struct headers *headers);
 
 /* Is the value this word, whatever its case, and blanks behind it? */
 bool header_is_word(const char *value, const char *word);

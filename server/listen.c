@@ -27,6 +27,7 @@
 #include "notify.h"
 #include "queue.h"
 #include "receive.h"
+#include "refuse.h"
 #include "reply.h"
 #include "route.h"
 #include "socket.h"
@@ -72,12 +73,10 @@ static struct request *enter(struct MHD_Connection *c, const char *url,
     r->client = client_refer(r->guest->client);
     r->peer = r->guest->address;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
-    r->method = method;
-    r->path = header_path(url);
     header_read(c, method, version, &r->headers);
     if (r->guest->trusted)
         request_find_client(r);
-    request_identify(r);
+    request_identify(r, method, header_path(url));
     guest_does(r->guest, GUEST_UPLOADS, r->start_ns);
     return r;
 }
@@ -94,12 +93,20 @@ static void count_in_hand(const struct request *r, int64_t n)
         metrics_add(METRIC_INFLIGHT, 0, n);
 }
 
+static enum MHD_Result turn_away(struct request *r)
+{
+    refuse_headers(r);
+    return MHD_NO;
+}
+
 /* The headers are here. A reply at this point would close the connection, so
  * one waits for the body, unless it is too much to swallow. */
 static enum MHD_Result arrive(struct request *r)
 {
     route(r);
     count_in_hand(r, 1);
+    if (r->headers.bytes > HEADER_BYTES_MAX)
+        return turn_away(r);
     admit(r);
     atomic_store_explicit(&r->guest->deadline_ns, r->deadline_ns,
                           memory_order_relaxed);
@@ -145,6 +152,10 @@ static enum MHD_Result serve(struct request *r)
     guest_does(r->guest, GUEST_WAITS, r->mark_ns);
     if (r->step_ns[STEP_RECEIVE] > NAGLE_NS)
         r->guest->nagles = true;
+    if (r->chunked)
+        header_read_trailer(r->connection, &r->headers);
+    if (r->headers.bytes > HEADER_BYTES_MAX)
+        return turn_away(r);
     if (r->fault.problem != PROBLEM_NONE || r->route->answer != NULL)
         return leave(r);
     if (r->deadline_ns <= r->mark_ns) {
@@ -220,30 +231,6 @@ static enum MHD_Result on_request(void *admin, struct MHD_Connection *c,
 
 /* ------------------------------------------------------------- the way out */
 
-/* A body that stopped coming, or that we have no time for any more, or whose
- * chunks are none, to which the library has replied already. */
-static void refuse_rest(struct request *r, enum MHD_RequestTerminationCode end)
-{
-    int verdict = atomic_load(&r->guest->verdict);
-
-    if (verdict == PROBLEM_BODY_STALLED)
-        fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
-                  "coming after %lld bytes (--min-rate, --min-rate-after, "
-                  "--idle-timeout).", (long long)r->received_bytes);
-    else if (verdict == PROBLEM_DEADLINE || verdict == PROBLEM_DRAINING)
-        work_stop_request(r, (enum problem)verdict);
-    else if (end == MHD_REQUEST_TERMINATED_WITH_ERROR
-             && guest_is_connected(r->guest)) {
-        fault_set(&r->fault, PROBLEM_BAD_FRAMING, NULL, "The chunks of the "
-                  "body are broken.");
-        r->status = problem_row(PROBLEM_BAD_FRAMING)->status;
-        return;
-    } else
-        return;
-    r->guest->lingers = true;
-    reply_raw(r);
-}
-
 static void end_request(struct request *r, bool complete)
 {
     r->guest->request = NULL;
@@ -268,27 +255,21 @@ static void on_completed(void *none, struct MHD_Connection *c, void **state,
     if (r->watched)
         watch_remove(r);
     if (atomic_load(&r->where) == PHASE_UPLOAD && r->status == 0)
-        refuse_rest(r, end);
+        refuse_rest(r, end == MHD_REQUEST_TERMINATED_WITH_ERROR);
+    else if (end == MHD_REQUEST_TERMINATED_WITH_ERROR && mhd_take_said().lost)
+        refuse_without_room(r);
     end_request(r, end == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 }
 
 /* The library gives a connection up without on_completed() if epoll_ctl()
- * fails. Its memory is gone, and what the headers said with it. */
+ * fails, or if it refuses a chunk line twice; refuse.h. */
 static void give_up(struct request *r)
 {
     if (r->watched)
         watch_remove(r);
-    r->headers = (struct headers){ .value = { NULL } };
-    r->method = r->path = "";
-    r->traceparent = NULL;
-    request_identify(r);
-    if (r->status == 0) {
-        fault_set(&r->fault, PROBLEM_OUT_OF_MEMORY, NULL,
-                  "The system does not let the service wait for more of this "
-                  "connection.");
-        r->guest->lingers = true;
-        reply_raw(r);
-    } else if (r->streamed && atomic_load(&r->begun))
+    if (r->status == 0)
+        refuse_given_up(r);
+    else if (r->streamed && atomic_load(&r->begun))
         socket_cut(r->fd, r->http_1_0);
     end_request(r, false);
 }
@@ -311,6 +292,7 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
                      enum MHD_ConnectionNotificationCode what)
 {
     struct guest *g = *context;
+    struct mhd_said said;
 
     (void)none;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
@@ -319,6 +301,9 @@ static void on_guest(void *none, struct MHD_Connection *c, void **context,
     }
     if (g->request != NULL)
         give_up(g->request);
+    said = mhd_take_said();
+    if (said.status != 0)
+        reply_record_foreign(g->address, said.lost ? 0 : said.status);
     if (g->lingers || socket_unread(g->fd) > 0)
         linger(g);
     guest_leave(g, request_now_ns());
@@ -429,8 +414,10 @@ static struct MHD_Daemon *open_door(int64_t threads, void *admin)
 
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC
-        | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO, 0, NULL, NULL, on_request,
-        admin, MHD_OPTION_ARRAY, pool,
+        | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, on_request, admin,
+        MHD_OPTION_EXTERNAL_LOGGER, mhd_listen, NULL,
+        MHD_OPTION_ARRAY, pool,
         MHD_OPTION_STRICT_FOR_CLIENT, mhd_is_0_9() ? 0 : 1,
         MHD_OPTION_CONNECTION_LIMIT, UINT32_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,

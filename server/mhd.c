@@ -11,6 +11,9 @@
 #include "mhd.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define RESUMED_TIMEOUT_S 3600u
 
@@ -24,4 +27,32 @@ void mhd_suspend(struct MHD_Connection *c)
 void mhd_resumed(struct MHD_Connection *c)
 {
     MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+}
+
+/* ------------------------------------------------- what the library says */
+
+static _Thread_local struct mhd_said said;
+
+/* Both versions say it before they reply, and before they close. */
+void mhd_listen(void *none, const char *format, va_list arguments)
+{
+    static const char refusal[] = "HTTP response code is ";
+    char text[256];
+    const char *at;
+
+    (void)none;
+    vsnprintf(text, sizeof text, format, arguments);
+    at = strstr(text, refusal);
+    if (at != NULL)
+        said.status = (int)strtol(at + sizeof refusal - 1, NULL, 10);
+    if (strstr(text, "failed to create response header") != NULL)
+        said.lost = true;
+}
+
+struct mhd_said mhd_take_said(void)
+{
+    struct mhd_said last = said;
+
+    said = (struct mhd_said){ .status = 0 };
+    return last;
 }

@@ -52,6 +52,8 @@ static const struct problem_row table[PROBLEM_COUNT] = {
         "A type of body that is not understood", CLIENT),
     ROW(PROBLEM_ENCODING, "unsupported_encoding", 415,
         "A content encoding that is not understood", CLIENT),
+    ROW(PROBLEM_HEADERS, "headers_too_large", 431,
+        "The headers are too large", CLIENT),
     ROW(PROBLEM_RAGGED, "ragged", 422, "A list is ragged or empty", CLIENT),
     ROW(PROBLEM_RANK, "rank_mismatch", 422,
         "The number of axes does not fit", CLIENT),

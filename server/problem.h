@@ -24,7 +24,7 @@ enum problem {
     PROBLEM_EXCLUSIVE,
     PROBLEM_BAD_HEADER,       /* Request-Timeout, Content-Length, ... */
     PROBLEM_BAD_FRAMING,      /* chunks, gzip or binary body, broken */
-    /* 404 405 408 411 413 415 */
+    /* 404 405 408 411 413 415 431 */
     PROBLEM_NOT_FOUND,
     PROBLEM_METHOD,
     PROBLEM_BODY_STALLED,
@@ -35,6 +35,7 @@ enum problem {
     PROBLEM_TOO_MUCH_MEMORY,  /* alone above the whole budget */
     PROBLEM_MEDIA_TYPE,
     PROBLEM_ENCODING,
+    PROBLEM_HEADERS,          /* too large: 431 */
     /* 422 */
     PROBLEM_RAGGED,           /* ragged or empty list, list among numbers */
     PROBLEM_RANK,

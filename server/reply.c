@@ -251,7 +251,7 @@ void reply_raw(struct request *r)
                       r->status,
                       MHD_get_reason_phrase_for((unsigned)r->status), type, n,
                       r->id, *retry ? "Retry-After: " : "", retry,
-                      *retry ? "\r\n" : "", (int)n, body);
+                      *retry ? "\r\n" : "", r->head ? 0 : (int)n, body);
     if (send(r->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         r->reply_bytes = (int64_t)n;
 }
@@ -345,4 +345,21 @@ void reply_record(struct request *r, bool complete)
         metrics_observe(METRIC_QUEUE_WAIT, 0, r->step_ns[STEP_QUEUE]);
     record_work(r);
     record_end(r, complete);
+}
+
+void reply_record_foreign(const char *peer, int status)
+{
+    enum problem problem = status == 0
+        || status == problem_row(PROBLEM_HEADERS)->status
+        ? PROBLEM_HEADERS : PROBLEM_BAD_HEADER;
+    struct request *r = request_new();
+
+    if (r == NULL)
+        return;
+    r->peer = peer;
+    r->method = r->path = r->id = "";
+    r->status = status;
+    r->fault.problem = problem;
+    reply_record(r, true);
+    request_free(r);
 }

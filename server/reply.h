@@ -19,4 +19,9 @@ void reply_raw(struct request *r);
  * moment is r->mark_ns then. */
 void reply_record(struct request *r, bool complete);
 
+/* The same for what the HTTP library refused by itself, before there was a
+ * request: only who sent it and with which status is known. 0: it has found
+ * no room for that reply, and closed (499). */
+void reply_record_foreign(const char *peer, int status);
+
 #endif

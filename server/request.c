@@ -99,21 +99,33 @@ static const char *own_id(struct request *r)
         | (atomic_fetch_add(&next, 1) & 0xffffff);
 
     for (int i = 14; i >= 0; i -= i == 9 ? 2 : 1, value >>= 4)
-        r->own_id[i] = digits[value & 15];
-    r->own_id[8] = '-';
-    return r->own_id;
+        r->copy.id[i] = digits[value & 15];
+    r->copy.id[8] = '-';
+    return r->copy.id;
 }
 
-void request_identify(struct request *r)
+static const char *keep(const char *text, char *copy, size_t size)
+{
+    size_t n = strnlen(text, size - 1);
+
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+void request_identify(struct request *r, const char *method, const char *path)
 {
     const char *id = r->headers.value[HEADER_X_REQUEST_ID];
     const char *trace = r->headers.value[HEADER_TRACEPARENT];
     bool usable = id != NULL && is_visible_ascii(id, REQUEST_ID_MAX);
 
-    r->id = usable ? id : own_id(r);
+    r->method = keep(method, r->copy.method, sizeof r->copy.method);
+    r->path = keep(path, r->copy.path, sizeof r->copy.path);
+    r->id = usable ? keep(id, r->copy.id, sizeof r->copy.id) : own_id(r);
     if (trace != NULL && strlen(trace) == 55
         && strspn(trace, "0123456789abcdef-") == 55)
-        r->traceparent = trace;
+        r->traceparent = keep(trace, r->copy.traceparent,
+                              sizeof r->copy.traceparent);
 }
 
 static void take_line(void *forwarded, const char *line)

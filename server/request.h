@@ -108,10 +108,14 @@ struct request {
     /* route */
     const struct route *route;      /* NULL: none matched */
     bool head;                      /* HEAD: the reply has no body */
-    const char *method, *path;      /* the connection's memory */
-    const char *id;                 /* X-Request-Id: the client's, or ... */
-    char own_id[16];
+    const char *method, *path;
+    const char *id;                 /* X-Request-Id: the client's, or ours */
     const char *traceparent;        /* NULL if absent or malformed */
+    struct {                        /* their copies: the library writes its
+                                       own refusals over the headers */
+        char method[24], path[512]; /* longer ones are cut */
+        char id[REQUEST_ID_MAX + 1], traceparent[56];
+    } copy;
 
     /* admit: what the headers say */
     struct headers headers;
@@ -190,8 +194,9 @@ struct request *request_new(void);
 /* All that it owns. */
 void request_free(struct request *r);
 
-/* Gives it its id, the one that it brought or one of ours, and its trace. */
-void request_identify(struct request *r);
+/* Gives it its method and path, its id, the one that it brought or one of
+ * ours, and its trace. */
+void request_identify(struct request *r, const char *method, const char *path);
 
 /* A trusted proxy asks for somebody else: from then on that is the peer. */
 void request_find_client(struct request *r);
