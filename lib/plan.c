@@ -357,7 +357,7 @@ static void estimate(struct making *m)
     int64_t step = size_max(p->B / 64, 1), items = 0;
     for (int64_t item = 0; item < p->B; item += step, items++)
         p->work += pairs_of_item(m, item);
-    double reading = (d_k + d_v) * PLAN_READ_COST /
+    double reading = (d_k + d_v) * (double)PLAN_READ_COST /
                      (double)size_max(m->layout->lanes, 1);
     p->work *= b / (double)size_max(items, 1) * h *
                ((double)m->layout->step_cost + reading);

@@ -364,7 +364,7 @@ static void measure(const struct shape *s)
         }
     }
     double other = median(beside);
-    double product = 2.0 * SIDE * SIDE * SIDE / other * 1e-9;
+    double product = 2.0 * (double)((int64_t)SIDE * SIDE * SIDE) / other * 1e-9;
     for (int e = 0; e < 2; e++) {
         double seconds = median(got[e]);
         double rate = operations(s) / seconds * 1e-9;

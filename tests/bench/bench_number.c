@@ -189,7 +189,7 @@ static double ns_a_number(const struct method *m)
     double start = now_ns();
     for (int i = 0; i < m->repeat; i++)
         m->run(m);
-    return (now_ns() - start) / m->repeat / COUNT;
+    return (now_ns() - start) / m->repeat / (double)COUNT;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -235,7 +235,7 @@ static void measure(const char *direction, bool json)
                       "\"mb_s\":%.0f,\"ratio\":%.2f}\n"
                     : "%-6s %-17s %-9s %8.2f ns %7.0f MB/s %7.2f x\n",
                direction, job.kind->name, methods[i].name, median,
-               bytes / COUNT / median * 1e3, median / best);
+               bytes / (double)COUNT / median * 1e3, median / best);
     }
 }
 
