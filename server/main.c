@@ -153,24 +153,50 @@ static void start_metrics(void)
  * none it tries for ever: so one that is limited is tried before. */
 #define BLAS_RANGE_BYTES ((size_t)128 << 20)
 
-static bool has_address_space(char *error, size_t size)
+/* Could so many threads have theirs? Where there is no limit, one is tried. */
+static bool has_ranges(size_t n)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
-    size_t lanes = 1, bytes;
     void *at;
 
     getrlimit(RLIMIT_AS, &limit);
-    if (limit.rlim_cur != RLIM_INFINITY)
-        lanes = (size_t)threads.threads + (size_t)config.io_threads;
-    bytes = lanes * BLAS_RANGE_BYTES;
-    at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    n = (limit.rlim_cur == RLIM_INFINITY ? 1 : n) * BLAS_RANGE_BYTES;
+    at = mmap(NULL, n, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != MAP_FAILED)
-        munmap(at, bytes);
+        munmap(at, n);
+    return at != MAP_FAILED;
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) \
+    && !defined(__clang__)
+/* Some of its versions take ranges, one for each CPU, when they are loaded:
+ * before main(), and before the constructors of a program. */
+static void try_before_libraries(void)
+{
+    static const char said[] = "attentiond: cannot get 128 MiB of address "
+        "space for each CPU, which OpenBLAS takes: raise its limit "
+        "(ulimit -v)\n";
+
+    if (has_ranges((size_t)sysconf(_SC_NPROCESSORS_ONLN) + 1))
+        return;
+    if (write(STDERR_FILENO, said, sizeof said - 1) > 0)
+        _exit(EXIT_FAILED);
+    _exit(EXIT_FAILED);
+}
+
+__attribute__((section(".preinit_array"), used))
+static void (*const before_libraries)(void) = try_before_libraries;
+#endif
+
+static bool has_address_space(char *error, size_t size)
+{
+    size_t lanes = (size_t)threads.threads + (size_t)config.io_threads;
+
     snprintf(error, size, "cannot get %zu MiB of address space for %zu "
              "threads: raise its limit (ulimit -v), or lower --threads and "
-             "--io-threads", bytes >> 20, lanes);
-    return at != MAP_FAILED;
+             "--io-threads", lanes * BLAS_RANGE_BYTES >> 20, lanes);
+    return has_ranges(lanes);
 }
 
 /* 0, or an exit status. While signals still end the process: nobody reads them

@@ -335,6 +335,7 @@ START_TEST(json_log_is_json_in_every_line)
     kill(d.pid, SIGHUP);
     ck_assert(daemon_says(d.err, "SIGHUP", 5));
     check_is_json(d.err, 4);
+    ck_assert(daemon_says(d.out, "}\n", 5));
     check_is_json(d.out, 1);
     daemon_stop(&d);
     ck_assert_int_eq(daemon_run(&d, taken), 2);
