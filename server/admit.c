@@ -202,14 +202,14 @@ static enum problem admit_memory(struct request *r)
 {
     struct fault *f = &r->fault;
     double wanted = (double)r->content_length;
-    double most = (double)compute_budget();
+    double most = (double)compute_alone();
 
-    if (most == 0.0 || (double)block_used_bytes() + wanted <= most)
+    if (wanted <= (double)block_free_bytes())
         return PROBLEM_NONE;
     if (wanted > most)
         fault_set(f, PROBLEM_TOO_MUCH_MEMORY, NULL, "The body alone has %.0f "
-                  "bytes; all requests together may hold %.0f "
-                  "(--memory-bytes).", wanted, most);
+                  "bytes; one request may hold %.0f (" COMPUTE_ALONE ").",
+                  wanted, most);
     else
         fault_set(f, PROBLEM_MEMORY_BUDGET, NULL, "Other requests hold the "
                   "memory that a body of %.0f bytes needs (--memory-bytes).",

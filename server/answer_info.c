@@ -36,6 +36,7 @@ void answer_info(struct answer *a, const struct answer_facts *facts,
     struct buffer *out = &a->memory;
     *a = (struct answer){.status = 200, .content_type = "application/json"};
     buffer_init(out, CEILING);
+    out->answers = true;
 
     buffer_print(out, "{");
     print_text(out, "name", "attentiond");

@@ -14,6 +14,7 @@ void answer_metrics(struct answer *a)
         .status = 200,
         .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     buffer_init(&a->memory, CEILING);
+    a->memory.answers = true;
     if (metrics_print(&a->memory) != BUFFER_OK) {
         a->status = 503;
         return;

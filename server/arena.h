@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a block is for: a request's work, or an answer that is given beside
+ * the budget of all work: metrics, facts. */
+enum block_use { BLOCK_WORK, BLOCK_ANSWER };
+
 /* At least `bytes`, aligned to 64 (2 MiB if that large), contents undefined.
  * *got is the true size, to be given back with the block. */
 void *block_take(size_t bytes, size_t *got);
@@ -29,7 +33,8 @@ size_t block_bytes(size_t bytes);
  * its first `used` bytes; *got is the new size. Large blocks hand over their
  * pages, which takes no time and no memory. NULL: there is none larger, and
  * *got as before if it is still there, 0 if it is lost. */
-void *block_grow(void *block, size_t used, size_t bytes, size_t *got);
+void *block_grow(void *block, size_t used, size_t bytes, size_t *got,
+                 enum block_use use);
 
 /* What that has in use meanwhile: a copy has both blocks. And the largest for
  * which the budget has room now; SIZE_MAX without one. */
@@ -40,15 +45,21 @@ size_t block_room(size_t got);
  * `rest_ms` before now_ms; called by the watch thread. */
 void block_trim(int64_t now_ms, int64_t rest_ms);
 
-/* Bytes in use by owners, and resting in the cache. */
+/* Memory that is held without a block counts against the budget, too: so many
+ * bytes more, or less if below 0. It is never refused. */
+void block_charge(ptrdiff_t bytes);
+
+/* Bytes in use by owners, those charged among them; resting in the cache. */
 size_t block_used_bytes(void);
+
+/* What is left of the budget for work; SIZE_MAX without one. */
+size_t block_free_bytes(void);
 size_t block_cached_bytes(void);
 
-/* Sum of what may be in use at once; 0: no limit. block_take beyond it is
- * NULL, but small blocks (256 KiB) find a sixteenth more: who is refused or
- * asks for metrics is answered still. Used and cached bytes together stay
- * within the budget too. */
-void block_set_budget(size_t bytes);
+/* Sum of what may be in use at once; 0: no limit. A block beyond it is NULL;
+ * for an answer there are `reserve` bytes more, whatever is charged. Used and
+ * cached bytes together stay within the budget too. */
+void block_set_budget(size_t bytes, size_t reserve);
 
 /* For tests: after so many takes one fails, once; below 0: none.
  * block_failed() says whether it has come to that. */

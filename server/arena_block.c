@@ -25,9 +25,6 @@
 #define FIT_CLASSES 3         /* how far up to look: blocks 25 % larger */
 #define SHELVES 4u            /* threads share one if there are more */
 
-/* Blocks up to this size may exceed the budget by a sixteenth of it: health,
- * metrics and refusals must find memory while giants hold the rest. */
-#define RESERVE_BLOCK ((size_t)256 << 10)
 /* So much of the blocks below a huge page rests for ever: their pages are
  * few to keep and dear to touch anew, 20 us each. */
 #define KEPT_BYTES ((size_t)4 << 20)
@@ -45,7 +42,8 @@ struct resting {
 static struct {
     atomic_bool busy;
     struct resting *stack[SHELVES][CLASSES];
-    atomic_size_t used, budget;     /* are read without the lock */
+    atomic_size_t used, charged, budget;    /* are read without the lock */
+    size_t reserve;
     size_t cached, cached_small;
     int64_t now_ms;                 /* of the last block_trim() */
     int64_t fail_after;             /* below 0: never */
@@ -96,19 +94,24 @@ static struct resting *lie_down(void *block, size_t bytes)
 
 /* --------------------------------------------------- under the lock */
 
-static bool within(size_t bytes, size_t limit)
+static bool within(size_t bytes, size_t used, size_t limit)
 {
-    return cache.used <= limit && bytes <= limit - cache.used;
+    return used <= limit && bytes <= limit - used;
 }
 
-static bool allowed(size_t bytes)
+static bool is_in_budget(size_t bytes)
+{
+    return cache.budget == 0 ||
+           within(bytes, cache.used + cache.charged, cache.budget);
+}
+
+static bool allowed(size_t bytes, enum block_use use)
 {
     if (cache.fail_after >= 0 && cache.fail_after-- == 0)
         return false;
-    if (cache.budget == 0 || within(bytes, cache.budget))
-        return true;
-    return bytes <= RESERVE_BLOCK &&
-           within(bytes, cache.budget + cache.budget / 16);
+    return is_in_budget(bytes) ||
+           (use == BLOCK_ANSWER &&
+            within(bytes, cache.used, cache.budget + cache.reserve));
 }
 
 static void push(struct resting *block)
@@ -183,8 +186,7 @@ static struct resting *make_room(size_t bytes)
     struct resting *list = NULL;
     size_t before = cache.cached;
     for (unsigned class = CLASSES; class-- > 0;) {
-        bool over = cache.budget > 0 &&
-                    !within(bytes + cache.cached, cache.budget);
+        bool over = !is_in_budget(bytes + cache.cached);
         bool moved = bytes >= MOVED_BLOCK && class_bytes(class) >= PAGES_HUGE;
         if (over || (moved && before - cache.cached < bytes))
             cut_class(class, INT64_MAX, &list);
@@ -211,8 +213,7 @@ static void keep(char *start, size_t bytes)
     size_t kept = bytes < PAGES_HUGE ? 0 : class_bytes(class_of(bytes + 1) - 1);
     struct resting *rest = kept > 0 ? lie_down(start, kept) : NULL;
     lock();
-    bool may = rest &&
-               (cache.budget == 0 || within(cache.cached + kept, cache.budget));
+    bool may = rest && is_in_budget(cache.cached + kept);
     if (may)
         push(rest);
     unlock();
@@ -256,7 +257,7 @@ static void *build(size_t size, struct resting *list)
 /* ----------------------------------------------------------- the calls */
 
 /* `freed` bytes in use will be so no more. */
-static void *take(size_t bytes, size_t freed, size_t *got)
+static void *take(size_t bytes, size_t freed, size_t *got, enum block_use use)
 {
     unsigned class = class_of(bytes);
     if (class == CLASSES)
@@ -266,7 +267,7 @@ static void *take(size_t bytes, size_t freed, size_t *got)
 
     lock();
     cache.used -= freed;
-    bool may = allowed(size);
+    bool may = allowed(size, use);
     void *block = may ? pop(class) : NULL;
     if (block)
         size = ((struct resting *)block)->bytes;
@@ -291,7 +292,7 @@ static void *take(size_t bytes, size_t freed, size_t *got)
 
 void *block_take(size_t bytes, size_t *got)
 {
-    return take(bytes, 0, got);
+    return take(bytes, 0, got, BLOCK_WORK);
 }
 
 void block_give(void *block, size_t got)
@@ -305,10 +306,11 @@ void block_give(void *block, size_t got)
     unlock();
 }
 
-static void *grow_by_copy(void *block, size_t used, size_t bytes, size_t *got)
+static void *grow_by_copy(void *block, size_t used, size_t bytes, size_t *got,
+                          enum block_use use)
 {
     size_t before = *got;
-    void *larger = take(bytes, 0, got);
+    void *larger = take(bytes, 0, got, use);
     if (larger && used > 0)
         memcpy(larger, block, used);
     if (larger)
@@ -316,10 +318,11 @@ static void *grow_by_copy(void *block, size_t used, size_t bytes, size_t *got)
     return larger;
 }
 
-static void *grow_by_pages(void *block, size_t bytes, size_t *got)
+static void *grow_by_pages(void *block, size_t bytes, size_t *got,
+                           enum block_use use)
 {
     size_t before = *got;
-    char *larger = take(bytes, before, got);
+    char *larger = take(bytes, before, got, use);
     if (!larger || pages_move(larger, block, before))
         return larger;
     pages_unmap(larger + before, *got - before);
@@ -330,10 +333,11 @@ static void *grow_by_pages(void *block, size_t bytes, size_t *got)
     return NULL;
 }
 
-void *block_grow(void *block, size_t used, size_t bytes, size_t *got)
+void *block_grow(void *block, size_t used, size_t bytes, size_t *got,
+                 enum block_use use)
 {
-    return *got < MOVED_BLOCK ? grow_by_copy(block, used, bytes, got)
-                              : grow_by_pages(block, bytes, got);
+    return *got < MOVED_BLOCK ? grow_by_copy(block, used, bytes, got, use)
+                              : grow_by_pages(block, bytes, got, use);
 }
 
 size_t block_grow_bytes(size_t got, size_t bytes)
@@ -343,11 +347,10 @@ size_t block_grow_bytes(size_t got, size_t bytes)
 
 size_t block_room(size_t got)
 {
-    size_t used = cache.used - (got < MOVED_BLOCK ? 0 : got);
-    size_t budget = cache.budget;
-    if (budget == 0)
+    size_t room = block_free_bytes() + (got < MOVED_BLOCK ? 0 : got);
+    if (cache.budget == 0)
         return SIZE_MAX;
-    unsigned above = class_of(budget > used ? budget - used + 1 : 0);
+    unsigned above = class_of(room + 1);
     return above > 0 ? class_bytes(above - 1) : 0;
 }
 
@@ -364,9 +367,14 @@ void block_trim(int64_t now_ms, int64_t rest_ms)
     unmap(list);
 }
 
+void block_charge(ptrdiff_t bytes)
+{
+    atomic_fetch_add(&cache.charged, (size_t)bytes);
+}
+
 size_t block_used_bytes(void)
 {
-    return cache.used;
+    return cache.used + cache.charged;
 }
 
 size_t block_cached_bytes(void)
@@ -377,9 +385,18 @@ size_t block_cached_bytes(void)
     return bytes;
 }
 
-void block_set_budget(size_t bytes)
+size_t block_free_bytes(void)
+{
+    size_t used = block_used_bytes(), budget = cache.budget;
+    if (budget == 0)
+        return SIZE_MAX;
+    return used < budget ? budget - used : 0;
+}
+
+void block_set_budget(size_t bytes, size_t reserve)
 {
     cache.budget = bytes;
+    cache.reserve = reserve;
 }
 
 void block_fail_after(int64_t takes)

@@ -18,10 +18,10 @@ void buffer_init(struct buffer *b, size_t ceiling)
     *b = (struct buffer){.ceiling = ceiling};
 }
 
-/* By half, if the budget has room for that. */
+/* To twice its size, if the budget has room for that. */
 static size_t grown(const struct buffer *b, size_t least)
 {
-    size_t bytes = b->capacity + b->capacity / 2;
+    size_t bytes = 2 * b->capacity;
     size_t room = block_room(b->capacity);
     if (bytes > b->ceiling)
         bytes = b->ceiling;
@@ -40,7 +40,8 @@ enum buffer_status buffer_reserve(struct buffer *b, size_t more)
     size_t wanted = grown(b, b->length + more), got = b->capacity;
     if (wanted == SIZE_MAX)
         return BUFFER_NO_MEMORY;
-    char *data = block_grow(b->data, b->length, wanted + 1, &got);
+    char *data = block_grow(b->data, b->length, wanted + 1, &got,
+                            b->answers ? BLOCK_ANSWER : BLOCK_WORK);
     if (!data && got == b->capacity)
         return BUFFER_NO_MEMORY;
     b->data = data;

@@ -17,11 +17,13 @@ struct buffer {
     size_t capacity;
     size_t ceiling;
     enum buffer_status failed;   /* what buffer_print() came to */
+    bool answers;                /* its memory is a BLOCK_ANSWER */
 };
 
 void buffer_init(struct buffer *b, size_t ceiling);
 
-/* Room for `more` bytes behind length, growing at least by half. */
+/* Room for `more` bytes behind length, growing to twice its size, but not
+ * beyond the ceiling. */
 enum buffer_status buffer_reserve(struct buffer *b, size_t more);
 enum buffer_status buffer_append(struct buffer *b, const void *bytes,
                                  size_t n);

@@ -15,14 +15,22 @@ static int64_t reserved_descriptors(void)
     return 32 + config.io_threads * 4;
 }
 
-struct capacity capacity_of(int64_t descriptors)
+static int64_t wanted(size_t budget)
+{
+    if (config.connections > 0)
+        return config.connections;
+    return budget > 0 ? (int64_t)(budget / (CONNECTION_BYTES * 3 / 2))
+        : INT64_MAX;
+}
+
+struct capacity capacity_of(int64_t descriptors, size_t budget)
 {
     int64_t reserve = reserved_descriptors();
     int64_t most = descriptors - reserve > 8 ? descriptors - reserve : 8;
     struct capacity c = { .served = most, .probes = reserve / 2 };
 
-    if (config.connections > 0 && config.connections < most)
-        c.served = config.connections;
+    if (wanted(budget) < most)
+        c.served = wanted(budget);
     if (most > c.served + LEAVING)
         most = c.served + LEAVING;
     c.open = most + c.probes;

@@ -9,23 +9,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capacity.h"
 #include "config.h"
 #include "encode.h"
 #include "fields.h"
 #include "plans.h"
 #include "work.h"
 
-static size_t budget;   /* constant after start */
+/* Constant after start. A request alone finds its connection in use. */
+static size_t budget, alone;
 
 void compute_set_budget(size_t bytes)
 {
+    size_t reserve = bytes / 16;
+
     budget = bytes;
-    block_set_budget(bytes);
+    block_set_budget(bytes - reserve, reserve);
+    alone = bytes - reserve;
+    alone -= alone > CONNECTION_BYTES ? CONNECTION_BYTES : 0;
 }
 
 size_t compute_budget(void)
 {
     return budget;
+}
+
+size_t compute_alone(void)
+{
+    return alone;
 }
 
 /* ------------------------------------------------------------- refusals */
@@ -37,7 +48,7 @@ static void refuse_size(struct request *r, enum problem problem,
     struct fault *f = &r->fault;
 
     fault_set(f, problem, NULL, "The request takes %.0f %s; the limit is %.0f "
-              "(--%s).", got, what, limit, setting);
+              "(%s).", got, what, limit, setting);
     f->has_got = f->has_limit = true;
     f->got = got;
     f->limit = limit;
@@ -58,9 +69,9 @@ static double elements(const struct request *r)
 
 enum problem compute_refuse_memory(struct request *r, size_t bytes)
 {
-    if (budget > 0 && bytes > budget)
+    if (budget > 0 && bytes > alone)
         refuse_size(r, PROBLEM_TOO_MUCH_MEMORY, "bytes of memory",
-                    "memory-bytes", (double)bytes, (double)budget);
+                    COMPUTE_ALONE, (double)bytes, (double)alone);
     else
         fault_set(&r->fault, PROBLEM_MEMORY_BUDGET, NULL, "There is no memory "
                   "left for this request now (--memory-bytes).");
@@ -103,12 +114,12 @@ static void check_memory(struct request *r)
 
     if (budget == 0)
         return;
-    if (held + wanted > (double)budget)
+    if (held + wanted > (double)alone)
         refuse_size(r, PROBLEM_TOO_MUCH_MEMORY, "bytes of memory",
-                    "memory-bytes", held + wanted, (double)budget);
-    else if ((double)block_used_bytes() + wanted > (double)budget)
+                    COMPUTE_ALONE, held + wanted, (double)alone);
+    else if (wanted > (double)block_free_bytes())
         refuse_size(r, PROBLEM_MEMORY_BUDGET, "bytes of memory, which others "
-                    "use now", "memory-bytes", wanted, (double)budget);
+                    "use now", COMPUTE_ALONE, wanted, (double)alone);
 }
 
 static void check_limits(struct request *r)
@@ -116,10 +127,10 @@ static void check_limits(struct request *r)
     double numbers = elements(r);
 
     if (numbers > (double)config.elements)
-        refuse_size(r, PROBLEM_TOO_MANY_ELEMENTS, "numbers", "elements",
+        refuse_size(r, PROBLEM_TOO_MANY_ELEMENTS, "numbers", "--elements",
                     numbers, (double)config.elements);
     else if (r->plan.operations > config.operations)
-        refuse_size(r, PROBLEM_TOO_MUCH_WORK, "operations", "operations",
+        refuse_size(r, PROBLEM_TOO_MUCH_WORK, "operations", "--operations",
                     r->plan.operations, config.operations);
     else
         check_memory(r);

@@ -8,9 +8,14 @@
 
 #include "request.h"
 
-/* What all requests together may hold; before the first request. */
+/* What requests and connections together may hold; before the first request.
+ * The last sixteenth is for answers that are no work. 0: no limit. */
 void compute_set_budget(size_t bytes);
 size_t compute_budget(void);
+
+/* Of it, what one request may hold that is alone; and how to raise that. */
+size_t compute_alone(void);
+#define COMPUTE_ALONE "--memory-bytes less a sixteenth and its connection"
 
 /* What a planned request takes at most beside what it has: outputs,
  * workspaces, the reply's text. */

@@ -29,11 +29,12 @@ struct config {
     double operations;              /* --operations 1e15 */
     int64_t memory_bytes;           /* --memory-bytes 0: half of the host */
     int64_t queue;                  /* --queue 256 requests with work */
-    int64_t connections;            /* --connections 0: from descriptors */
+    int64_t connections;            /* --connections 0: from memory */
     int64_t connections_per_address;/* 0: no limit */
     double timeout_s;               /* --timeout 300: a request's deadline */
     double idle_timeout_s;          /* --idle-timeout 120: kept, no request */
     double header_timeout_s;        /* --header-timeout 10 */
+    double upload_timeout_s;        /* --upload-timeout 60 */
     int64_t min_rate_bytes;         /* --min-rate 1024 a second; 0: none */
     double min_rate_after_s;        /* --min-rate-after 5 */
     double rate;                    /* --rate 0: requests a second an address

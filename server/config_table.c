@@ -41,14 +41,14 @@ static const struct config_row table[] = {
      "its headers, may be earlier"},
     {"Limits of the whole", "memory-bytes", BYTES, &config.memory_bytes, "0",
      1048576, 1e6 * GIB, "BYTES",
-     "memory of all requests in hand; 0: half of the machine's or "
-     "container's"},
+     "memory of all requests in hand and of connections, 64 KiB each; 0: "
+     "half of the machine's or container's"},
     {NULL, "queue", WHOLE, &config.queue, "256", 1, 1000000, "N",
      "requests that may wait or work at a time"},
     {NULL, "connections", WHOLE, &config.connections, "0", 0, 1000000, "N",
      "connections that are served; above it the longest idle one is closed, "
-     "and if none is, only health is answered; 0: as many as descriptors "
-     "allow"},
+     "and if none is, only health is answered; 0: as many as take two thirds "
+     "of --memory-bytes, if descriptors allow"},
     {NULL, "connections-per-address", WHOLE, &config.connections_per_address,
      "0", 0, 1000000, "N",
      "open connections of one address (of IPv6: of its /64); 0: no limit"},
@@ -64,6 +64,9 @@ static const struct config_row table[] = {
      "a kept connection without a request is closed; longer than a proxy's"},
     {NULL, "header-timeout", SECONDS, &config.header_timeout_s, "10", 0.1,
      3600, "SECONDS", "time for the headers of a request"},
+    {NULL, "upload-timeout", SECONDS, &config.upload_timeout_s, "60", 0.1,
+     86400, "SECONDS", "time for a body; for what came of it as long as that "
+     "takes at 256 KiB a second, if that is longer"},
     {NULL, "min-rate", BYTES, &config.min_rate_bytes, "1024", 0, GIB, "BYTES",
      "least bytes a second of an upload or a reader; 0: any within "
      "--idle-timeout"},

@@ -27,7 +27,7 @@ struct config_row {
 };
 
 /* ACTION rows are last. The compiler refuses another number of rows. */
-#define CONFIG_ROWS 32
+#define CONFIG_ROWS 33
 extern const struct config_row *const config_table;
 
 enum config_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_PORT, FROM_FLAG };

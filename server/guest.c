@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "arena.h"
 #include "capacity.h"
 #include "client.h"
 #include "config.h"
@@ -35,6 +36,7 @@
 #include "spin.h"
 
 #define RESERVED_TIMEOUT_S 1.0
+#define UPLOAD_BYTES_A_S 262144.0
 #define SILENT_NS 500000000 /* whoever sends meets its deadline by itself */
 #define LATE_NS 1000000000
 #define TURNS 8             /* looks, one of which is at a new one's end */
@@ -154,6 +156,7 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
                                                       fd + 1))
         continue;
     guest_does(g, GUEST_ENTERS, now_ns);
+    block_charge((ptrdiff_t)CONNECTION_BYTES);
     metrics_add(METRIC_CONNECTIONS, 0, 1);
     return g;
 }
@@ -183,6 +186,7 @@ void guest_leave(struct guest *g, int64_t now_ns)
     atomic_fetch_sub(&g->client->connections, 1);
     client_release(g->client, now_ns);
     atomic_fetch_sub(&house.count, 1);
+    block_charge(-(ptrdiff_t)CONNECTION_BYTES);
     metrics_add(METRIC_CONNECTIONS, 0, -1);
 }
 
@@ -270,6 +274,14 @@ static bool sends_too_slowly(struct guest *g, int64_t now_ns)
     if (g->window_ns < house.woke_ns)
         begin_window(g, now_ns, bytes);
     return is_below_rate(g, bytes, 1.0, now_ns);
+}
+
+/* For what came at this rate it always has the time. */
+static bool takes_too_long(const struct guest *g, double seconds)
+{
+    double fair_s = (double)atomic_load(&g->bytes) / UPLOAD_BYTES_A_S;
+
+    return seconds > config.upload_timeout_s && seconds > fair_s;
 }
 
 static bool ask_kernel(const struct guest *g, struct tcp_info *info)
@@ -371,6 +383,8 @@ static void look_at(struct guest *g, int64_t now_ns)
             end(g, PROBLEM_DEADLINE);
         else if (is_late(g, sends_too_slowly(g, now_ns)))
             end(g, PROBLEM_BODY_STALLED);
+        else if (is_late(g, takes_too_long(g, seconds)))
+            end(g, PROBLEM_UPLOAD_TIMEOUT);
         break;
     case GUEST_READS:
         if (reads_too_slowly(g, now_ns))

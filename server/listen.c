@@ -18,6 +18,7 @@
 #include "admit.h"
 #include "capacity.h"
 #include "client.h"
+#include "compute.h"
 #include "config.h"
 #include "guest.h"
 #include "header.h"
@@ -34,10 +35,6 @@
 #include "watch.h"
 #include "work.h"
 
-/* The library clears it after each request, and maps it for each connection
- * where it has more than 32 KiB; but half of it is the piece in which a body
- * comes, and in pieces of 16 KiB bodies of 200 KB and more take 20 % longer. */
-#define CONNECTION_MEMORY_BYTES ((size_t)64 << 10)
 #define NAGLE_NS 30000000   /* the kernel acknowledges after 40 ms */
 
 static struct {
@@ -340,7 +337,7 @@ static bool open_house(void)
 {
     int64_t descriptors = socket_raise_descriptors();
 
-    door.capacity = capacity_of(descriptors);
+    door.capacity = capacity_of(descriptors, compute_budget());
     return guest_open(descriptors, &door.capacity);
 }
 
@@ -420,7 +417,7 @@ static struct MHD_Daemon *open_door(int64_t threads, void *admin)
         MHD_OPTION_ARRAY, pool,
         MHD_OPTION_STRICT_FOR_CLIENT, mhd_is_0_9() ? 0 : 1,
         MHD_OPTION_CONNECTION_LIMIT, UINT32_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_guest, NULL, MHD_OPTION_END);

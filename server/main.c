@@ -214,7 +214,6 @@ static int start_engine(char *error, size_t size)
 
 static void start_computing(void)
 {
-    compute_set_budget(memory_budget());
     queue_open(config.queue, threads.threads, listen_resume);
     start_metrics();
 }
@@ -244,6 +243,9 @@ static int start_serving(char *error, size_t size)
     log_event(LOG_INFO, "start", "attentiond " ATTN_VERSION ", %s, engine "
               "%s, %s, %s", threads.reason, attn_engine_name(engine),
               attn_blas_name(), attn_cpu_level());
+    if (compute_budget() == 0)
+        log_event(LOG_WARNING, "memory", "how much memory there is cannot be "
+                  "read (/proc/meminfo): no limit; set --memory-bytes");
     if (listen_admin_url()[0] != '\0')
         tell_where("health and metrics", listen_admin_url());
     tell_where("listening", listen_url());
@@ -273,6 +275,7 @@ static int start(char *error, size_t size)
     snprintf(error, size, "out of descriptors");
     if (!watch_open())
         return EXIT_FAILED;
+    compute_set_budget(memory_budget());
     status = listen_open(error, size);
     if (status != 0)
         return status;

@@ -110,14 +110,15 @@ const struct metrics_row metrics_table[METRIC_COUNT] = {
         "attention_build_info", "Versions and kernels in use; always 1.",
         GAUGE, .label = {BUILD}},
     [METRIC_MEMORY_USED] = {
-        "attention_memory_used_bytes", "Memory held by requests.",
+        "attention_memory_used_bytes",
+        "Memory held by requests and connections.",
         .type = GAUGE},
     [METRIC_MEMORY_CACHED] = {
         "attention_memory_cached_bytes",
         "Memory kept for requests to come.", .type = GAUGE},
     [METRIC_MEMORY_BUDGET] = {
         "attention_memory_budget_bytes",
-        "Most memory that requests may hold (--memory-bytes).", .type = GAUGE},
+        "Most memory that these may hold (--memory-bytes).", .type = GAUGE},
     [METRIC_CPU_THROTTLED] = {
         "attention_cpu_throttled_seconds_total",
         "Time that the CPU quota held the container back.", COUNTER,

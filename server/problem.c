@@ -39,6 +39,8 @@ static const struct problem_row table[PROBLEM_COUNT] = {
         "No such method on this path", CLIENT),
     ROW(PROBLEM_BODY_STALLED, "body_stalled", 408,
         "The body stopped coming", CLIENT),
+    ROW(PROBLEM_UPLOAD_TIMEOUT, "upload_timeout", 408,
+        "The body took too long", CLIENT),
     ROW(PROBLEM_LENGTH_REQUIRED, "length_required", 411,
         "The length of the body is missing", CLIENT),
     ROW(PROBLEM_BODY_TOO_LARGE, "body_too_large", 413,

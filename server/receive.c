@@ -6,10 +6,7 @@
 
 #include "compute.h"
 #include "config.h"
-
-/* Bodies up to this are given their memory at once; larger ones have to
- * arrive before they are believed. */
-#define BELIEVED_BYTES ((int64_t)1 << 20)
+#include "socket.h"
 
 /* For a body of which so much is known. */
 static enum problem no_memory(struct request *r, size_t length)
@@ -20,17 +17,13 @@ static enum problem no_memory(struct request *r, size_t length)
         r, block_grow_bytes(r->body.capacity, length + 1));
 }
 
-enum problem receive_begin(struct request *r)
+void receive_begin(struct request *r)
 {
-    int64_t promised = r->has_length ? r->content_length : 0;
+    int64_t most = config.body_bytes;
 
-    buffer_init(&r->body, (size_t)config.body_bytes);
-    if (promised > BELIEVED_BYTES)
-        promised = BELIEVED_BYTES;
-    if (promised > 0
-        && buffer_reserve(&r->body, (size_t)promised) != BUFFER_OK)
-        return no_memory(r, 0);
-    return PROBLEM_NONE;
+    if (r->has_length && r->content_length < most)
+        most = r->content_length;
+    buffer_init(&r->body, (size_t)most);
 }
 
 bool receive_is_small(const struct request *r)
@@ -48,18 +41,18 @@ bool receive_swallows(const struct request *r)
     return !r->has_length || r->content_length <= RECEIVE_SWALLOW_BYTES;
 }
 
-/* What is here is believed eight times over: a full buffer grows by so much,
- * and once an eighth is here it grows to the whole. */
+/* For what came, be it in the kernel still: so a body that comes fast is not
+ * copied from block to block. */
 static enum buffer_status make_room(struct request *r, size_t length)
 {
-    size_t room = r->body.capacity - r->body.length;
-    size_t missing = (size_t)(r->content_length - r->received_bytes);
-    size_t believed = 7 * (size_t)r->received_bytes;
+    size_t more = length, most = r->body.ceiling - r->body.length;
 
-    if (!r->has_length || room > missing
-        || (room > length && believed < missing))
+    if (r->body.capacity - r->body.length > length)
         return BUFFER_OK;
-    return buffer_reserve(&r->body, missing < believed ? missing : believed);
+    more += (size_t)socket_unread(r->fd);
+    if (more > most && length <= most)
+        more = most;
+    return buffer_reserve(&r->body, more);
 }
 
 static void refuse(struct request *r, enum buffer_status status,

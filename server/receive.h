@@ -11,8 +11,9 @@
 
 #define RECEIVE_SWALLOW_BYTES (1 << 20)
 
-/* Before the first piece: reserves what the headers promise. */
-enum problem receive_begin(struct request *r);
+/* Before the first piece. Memory is taken for what comes, never for what the
+ * headers promise. */
+void receive_begin(struct request *r);
 
 /* One piece. False: refused, and more than is swallowed has come. */
 bool receive(struct request *r, const char *data, size_t length);

@@ -4,6 +4,7 @@
  */
 #include "refuse.h"
 
+#include "config.h"
 #include "guest.h"
 #include "mhd.h"
 #include "reply.h"
@@ -50,6 +51,10 @@ void refuse_rest(struct request *r, bool replied)
         fault_set(&r->fault, PROBLEM_BODY_STALLED, NULL, "The body stopped "
                   "coming after %lld bytes (--min-rate, --min-rate-after, "
                   "--idle-timeout).", (long long)r->received_bytes);
+    else if (verdict == PROBLEM_UPLOAD_TIMEOUT)
+        fault_set(&r->fault, PROBLEM_UPLOAD_TIMEOUT, NULL, "The body is not "
+                  "here after %g s (--upload-timeout); %lld bytes have come.",
+                  config.upload_timeout_s, (long long)r->received_bytes);
     else if (verdict == PROBLEM_DEADLINE || verdict == PROBLEM_DRAINING)
         work_stop_request(r, (enum problem)verdict);
     else if (replied && guest_is_connected(r->guest)) {

@@ -187,7 +187,8 @@ START_TEST(memory_that_is_busy_is_free_when_the_queue_says)
 END_TEST
 
 /* The budget is hard: whoever would take more gets none. So a request that
- * is answered with just what its refusal named kept to its plan. */
+ * is answered with just what its refusal named, its connection and the last
+ * sixteenth beside, kept to its plan. */
 START_TEST(request_holds_no_more_than_its_plan_said)
 {
     static const struct { int64_t n, d; const char *options; } table[] = {
@@ -206,7 +207,7 @@ START_TEST(request_holds_no_more_than_its_plan_said)
         ck_assert_int_eq(r.status, 413);
         http_free(&r);
         daemon_stop(&d);
-        snprintf(limit, sizeof limit, "%.0f", wanted);
+        snprintf(limit, sizeof limit, "%.0f", (wanted + 65536) * 16 / 15 + 1);
         start("--memory-bytes", limit);
         int fd = raw_open(d.port);
 

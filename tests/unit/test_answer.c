@@ -31,7 +31,7 @@ static void setup(void)
     const char *argv[] = {"attentiond", "--port=8123", NULL};
     char error[256];
     block_fail_after(-1);
-    block_set_budget(0);
+    block_set_budget(0, 0);
     ck_assert_int_eq(config_load(2, (char **)(uintptr_t)argv, error,
                                  sizeof error), 0);
     if (!started)
@@ -100,7 +100,7 @@ START_TEST(health_needs_no_memory)
 {
     size_t got;
     void *block = block_take(1, &got);
-    block_set_budget(1);
+    block_set_budget(1, 0);
     answer_livez(&a);
     assert_answer(200, "application/json");
     answer_readyz(&a, ANSWER_READY, NULL);
@@ -129,7 +129,7 @@ END_TEST
 START_TEST(metrics_are_answered_with_all_memory_in_use)
 {
     size_t got;
-    block_set_budget((size_t)64 << 20);
+    block_set_budget((size_t)64 << 20, (size_t)4 << 20);
     void *block = block_take((size_t)64 << 20, &got);
     answer_metrics(&a);
     assert_answer(200, "text/plain; version=0.0.4; charset=utf-8");

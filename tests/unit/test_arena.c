@@ -22,7 +22,7 @@ static int64_t now_ms;
 
 static void setup(void)
 {
-    block_set_budget(0);
+    block_set_budget(0, 0);
     block_fail_after(-1);
     block_trim(now_ms += 1000000, 0);
     ck_assert_uint_eq(block_used_bytes(), 0);
@@ -172,7 +172,7 @@ END_TEST
 START_TEST(above_the_budget_is_nothing_below_it_all)
 {
     size_t got, more;
-    block_set_budget(64 * MIB);
+    block_set_budget(64 * MIB, 0);
     void *block = block_take(40 * MIB, &got);
     ck_assert_ptr_nonnull(block);
     ck_assert_ptr_null(block_take(28 * MIB, &more));
@@ -184,24 +184,51 @@ START_TEST(above_the_budget_is_nothing_below_it_all)
 }
 END_TEST
 
-START_TEST(small_blocks_find_a_sixteenth_above_the_budget)
+static void *answer(size_t bytes, size_t *got)
+{
+    *got = 0;
+    return block_grow(NULL, 0, bytes, got, BLOCK_ANSWER);
+}
+
+START_TEST(only_answers_find_the_reserve)
 {
     size_t got[9], n = 0;
     void *small[9];
-    block_set_budget(16 * MIB);
-    void *all = block_take(16 * MIB, &got[8]);
-    while (n < 8 && (small[n] = block_take(256 * KIB, &got[n])))
+    block_set_budget(15 * MIB, MIB);
+    void *all = block_take(15 * MIB, &got[8]);
+    ck_assert_ptr_null(block_take(1, &got[0]));
+    while (n < 8 && (small[n] = answer(256 * KIB, &got[n])))
         n++;
     ck_assert_uint_eq(n, 4);
+    ck_assert_ptr_null(block_take(1, &got[n]));
     while (n-- > 0)
         block_give(small[n], got[n]);
     block_give(all, got[8]);
 }
 END_TEST
 
+START_TEST(what_is_charged_leaves_less_for_work_but_not_for_answers)
+{
+    size_t got, before = block_used_bytes();
+    block_set_budget(15 * MIB, MIB);
+    block_charge(14 * MIB);
+    ck_assert_uint_eq(block_used_bytes(), before + 14 * MIB);
+    ck_assert_uint_eq(block_free_bytes(), MIB - before);
+    ck_assert_ptr_null(block_take(2 * MIB, &got));
+    block_charge(14 * MIB);
+    ck_assert_uint_eq(block_free_bytes(), 0);
+    ck_assert_ptr_null(block_take(1, &got));
+    void *block = answer(MIB, &got);
+    ck_assert_ptr_nonnull(block);
+    block_give(block, got);
+    block_charge(-(ptrdiff_t)(28 * MIB));
+    ck_assert_uint_eq(block_used_bytes(), before);
+}
+END_TEST
+
 START_TEST(used_and_cached_together_stay_within_the_budget)
 {
-    block_set_budget(64 * MIB);
+    block_set_budget(64 * MIB, 0);
     for (size_t k = 0; k < 200; k++) {
         size_t got;
         void *block = block_take((1 + k * 7 % 60) * MIB, &got);
@@ -279,7 +306,7 @@ START_TEST(a_block_of_pages_from_many_places_moves_whole)
     char *a = block_take(32 * MIB, &got);
     ck_assert_int_eq(marked(a, 16), 16);
 
-    char *b = block_grow(a, 32 * MIB, 64 * MIB, &got);
+    char *b = block_grow(a, 32 * MIB, 64 * MIB, &got, BLOCK_WORK);
     ck_assert_ptr_nonnull(b);
     ck_assert_int_eq(marked(b, 16), 16);
     ck_assert_int_eq(marked(b + 32 * MIB, 16), 0);
@@ -291,16 +318,16 @@ END_TEST
 START_TEST(a_large_block_grows_up_to_the_whole_budget)
 {
     size_t got, more;
-    block_set_budget(96 * MIB);
+    block_set_budget(96 * MIB, 0);
     char *block = block_take(64 * MIB, &got);
     memset(block, 'm', got);
     ck_assert_ptr_null(block_take(96 * MIB, &more));
-    block = block_grow(block, got, 96 * MIB, &got);
+    block = block_grow(block, got, 96 * MIB, &got, BLOCK_WORK);
     ck_assert_ptr_nonnull(block);
     ck_assert_uint_eq(block_used_bytes(), 96 * MIB);
     ck_assert_int_eq(marked(block, 32), 32);
 
-    ck_assert_ptr_null(block_grow(block, got, 97 * MIB, &got));
+    ck_assert_ptr_null(block_grow(block, got, 97 * MIB, &got, BLOCK_WORK));
     ck_assert_uint_eq(block_used_bytes(), 96 * MIB);
     ck_assert_uint_eq(got, 96 * MIB);
     ck_assert_int_eq(marked(block, 32), 32);
@@ -457,7 +484,8 @@ int main(void)
         trimmed_memory_is_no_longer_mapped,
         a_few_small_blocks_rest_for_ever,
         above_the_budget_is_nothing_below_it_all,
-        small_blocks_find_a_sixteenth_above_the_budget,
+        only_answers_find_the_reserve,
+        what_is_charged_leaves_less_for_work_but_not_for_answers,
         used_and_cached_together_stay_within_the_budget,
         a_large_block_is_made_of_pages_that_rest,
         a_large_block_takes_no_more_pages_than_it_needs,
