@@ -83,9 +83,11 @@ struct address address_network(const struct address *a, int bits)
 {
     struct address network = *a;
 
-    for (int i = bits / 8; i < 16; i++)
-        network.byte[i] &= i > bits / 8 ? 0
-            : (unsigned char)~(0xff >> bits % 8);
+    for (int i = bits / 8; i < 16; i++) {
+        int kept = i > bits / 8 ? 0 : 0xff & ~(0xff >> bits % 8);
+
+        network.byte[i] = (unsigned char)(network.byte[i] & kept);
+    }
     return network;
 }
 

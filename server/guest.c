@@ -145,7 +145,8 @@ struct guest *guest_enter(int fd, const struct sockaddr *peer, bool admin,
     g->fd = fd;
     g->inode = inode_of(fd);
     g->request = NULL;
-    g->lingers = g->nagles = g->ended = false;
+    g->lingers = g->nagles = false;
+    atomic_store(&g->ended, false);
     g->admin = admin;
     g->trusted = trusted;
     g->reserved = reserved;
