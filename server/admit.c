@@ -41,6 +41,14 @@ static bool read_length(const char *text, int64_t *length)
     return true;
 }
 
+static bool is_host(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                      "XYZ0123456789-._~%!$&'()*+,;=:[]");
+
+    return n > 0 && header_is_word(text + n, "");
+}
+
 static enum problem admit_framing(struct request *r)
 {
     int lengths = r->headers.lines[HEADER_CONTENT_LENGTH];
@@ -56,6 +64,10 @@ static enum problem admit_framing(struct request *r)
     if (hosts > 1 || (hosts == 0 && !r->http_1_0))
         return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL,
                          "Exactly one Host header is required.");
+    if (hosts == 1 && !is_host(r->headers.value[HEADER_HOST]))
+        return refuse_header(r, "Host", "is no host with or without a port");
+    if (codings > 0 && r->http_1_0)
+        return refuse_header(r, "Transfer-Encoding", "is not of HTTP/1.0");
     if (lengths > 0 && codings > 0)
         return fault_set(&r->fault, PROBLEM_BAD_HEADER, NULL,
                          "Content-Length and Transfer-Encoding are both "

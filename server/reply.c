@@ -109,6 +109,8 @@ static void add_headers(struct request *r, struct MHD_Response *response)
 
     header(response, "Content-Type", r->content_type);
     header(response, "X-Request-Id", r->id);
+    if (r->form_reply != NULL || strcmp(r->path, "/") == 0)
+        header(response, "Vary", "Accept");
     if (r->planned) {
         server_timing(r, text);
         header(response, "Server-Timing", text);

@@ -87,7 +87,7 @@ static bool is_visible_ascii(const char *text, size_t most)
 
     while (text[n] > ' ' && text[n] <= '~' && n <= most)
         n++;
-    return n > 0 && n <= most && text[n] == '\0';
+    return n > 0 && n <= most && header_is_word(text + n, "");
 }
 
 /* 8 digits of the time, which turns over after 52 days, and 6 of a number. */
@@ -108,6 +108,8 @@ static const char *keep(const char *text, char *copy, size_t size)
 {
     size_t n = strnlen(text, size - 1);
 
+    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+        n--;
     memcpy(copy, text, n);
     copy[n] = '\0';
     return copy;
@@ -122,8 +124,8 @@ void request_identify(struct request *r, const char *method, const char *path)
     r->method = keep(method, r->copy.method, sizeof r->copy.method);
     r->path = keep(path, r->copy.path, sizeof r->copy.path);
     r->id = usable ? keep(id, r->copy.id, sizeof r->copy.id) : own_id(r);
-    if (trace != NULL && strlen(trace) == 55
-        && strspn(trace, "0123456789abcdef-") == 55)
+    if (trace != NULL && strspn(trace, "0123456789abcdef-") == 55
+        && header_is_word(trace + 55, ""))
         r->traceparent = keep(trace, r->copy.traceparent,
                               sizeof r->copy.traceparent);
 }

@@ -353,6 +353,37 @@ START_TEST(absolute_target_is_served)
 }
 END_TEST
 
+START_TEST(host_that_is_none_and_chunks_of_http_1_0_are_400)
+{
+    static const char *const hosts[] = { "", "a b", "x/y?z", "x@y" };
+    char text[4096], line[64];
+
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        snprintf(line, sizeof line, "Host: %s\r\n", hosts[i]);
+        ck_assert_int_eq(post_to("/attention", "1.1", line, text), 400);
+        ck_assert_int_eq(post_to("/attention", "1.0", line, text), 400);
+    }
+    ck_assert_int_eq(post_to("/attention", "1.1", "Host: [::1]:80 \r\n", text),
+                     200);
+    int fd = raw_open(d.port);
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.0\r\nTransfer-Encoding: "
+                      "chunked\r\n\r\n0\r\n\r\n"));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 400);
+    close(fd);
+}
+END_TEST
+
+START_TEST(blanks_behind_an_id_are_no_part_of_it_and_accept_varies)
+{
+    char text[4096];
+
+    ck_assert_int_eq(post_to("/attention", "1.1", "Host: x\r\n"
+                             "X-Request-Id: abc \t\r\n", text), 200);
+    ck_assert_ptr_nonnull(strstr(text, "X-Request-Id: abc\r\n"));
+    ck_assert_ptr_nonnull(strstr(text, "Vary: Accept\r\n"));
+}
+END_TEST
+
 START_TEST(http_1_1_without_host_is_400)
 {
     char text[4096];
@@ -381,6 +412,8 @@ int main(void)
         path_with_a_nul_is_404,
         absolute_target_is_served,
         http_1_1_without_host_is_400,
+        host_that_is_none_and_chunks_of_http_1_0_are_400,
+        blanks_behind_an_id_are_no_part_of_it_and_accept_varies,
         NULL
     };
 
