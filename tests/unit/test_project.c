@@ -133,10 +133,12 @@ static void parts_have_the_bits_of_the_whole(const struct layer *l,
     free(all);
 }
 
-/* Of those numbers of rows that go the same way. */
+/* Of those numbers of rows that go the same way through our own kernels; the
+ * BLAS gives a row the bits of its whole product. */
 START_TEST(a_row_has_the_same_bits_in_any_number_of_rows)
 {
     static const int64_t many[] = {5, 33, 0}, few[] = {1, 3, 0};
+    attn_init(ATTN_ENGINE_NATIVE);
     for (size_t level = 0; attn_kernel_force(level); level++)
         for (unsigned bits = 0; bits < 4; bits++) {
             row_init(attn_kernel(ATTN_FLOAT32)->level);
