@@ -23,6 +23,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "accept.h"
@@ -344,15 +345,38 @@ void watch_linger(int fd)
 
 /* ------------------------------------------------------------- one life */
 
+/* The threads that OpenBLAS started while it was loaded block nothing. One
+ * that gets a signal blocks it from now on and sends it to the process again,
+ * where it waits to be read. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    int before = errno;
+
+    (void)info;
+    sigaddset(&((ucontext_t *)context)->uc_sigmask, signal);
+    kill(getpid(), signal);
+    errno = before;
+}
+
+/* What is ignored, as nohup does, stays ignored. */
+static void read_here(sigset_t *set, int signal)
+{
+    struct sigaction old, action = { .sa_sigaction = pass_on,
+                                     .sa_flags = SA_SIGINFO | SA_RESTART };
+
+    sigaddset(set, signal);
+    if (sigaction(signal, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(signal, &action, NULL);
+}
+
 bool watch_open(void)
 {
+    static const int read[] = { SIGTERM, SIGQUIT, SIGHUP, SIGINT };
     sigset_t set;
 
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGQUIT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGINT);
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        read_here(&set, read[i]);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);   /* of the log: a lost line */

@@ -375,6 +375,22 @@ START_TEST(there_are_no_more_threads_than_asked_for)
 }
 END_TEST
 
+/* It blocks no signal, for it was there before main(). */
+START_TEST(idle_thread_of_the_BLAS_takes_no_signal)
+{
+    for (int i = 0; i < 3; i++) {
+        unsetenv("OPENBLAS_NUM_THREADS");
+        daemon_start(&d, NULL);
+        kill(d.pid, SIGHUP);
+        daemon_rest(0.05);
+        kill(d.pid, SIGINT);
+        ck_assert_int_eq(daemon_wait(&d, 10), 0);
+        ck_assert(daemon_says(d.err, "event=drain", 1));
+        daemon_forget(&d);
+    }
+}
+END_TEST
+
 START_TEST(every_address_answers_under_ipv6_too)
 {
     const char *arguments[] = { "--host", "::", NULL };
@@ -407,6 +423,7 @@ int main(void)
         json_log_is_json_in_every_line,
         variables_are_settings_and_flags_go_before_them,
         there_are_no_more_threads_than_asked_for,
+        idle_thread_of_the_BLAS_takes_no_signal,
         every_address_answers_under_ipv6_too,
         NULL
     };
