@@ -94,12 +94,10 @@ START_TEST(body_above_the_memory_is_refused_before_it_is_sent)
 }
 END_TEST
 
-START_TEST(chunks_above_the_memory_are_no_matter_of_waiting)
+/* 9 MiB in chunks; the status, and the reply in text. */
+static int send_chunks(char text[4096])
 {
     static char block[1 << 20];
-    char text[4096];
-
-    start("--memory-bytes", "8MiB");
     int fd = raw_open(d.port);
 
     memset(block, ' ', sizeof block);
@@ -111,9 +109,25 @@ START_TEST(chunks_above_the_memory_are_no_matter_of_waiting)
         ck_assert(raw_say(fd, "\r\n"));
     }
     ck_assert(raw_say(fd, "0\r\n\r\n"));
-    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 10), 413);
-    ck_assert_ptr_nonnull(strstr(text, "too_much_memory"));
+    int status = raw_reply(fd, text, 4096, 10);
     close(fd);
+    return status;
+}
+
+/* Unless another connection is still open, which has a share of the memory. */
+START_TEST(chunks_above_the_memory_are_no_matter_of_waiting)
+{
+    char text[4096];
+    int status;
+
+    start("--memory-bytes", "8MiB");
+    status = send_chunks(text);
+    for (int i = 0; i < 5 && status == 503; i++) {
+        daemon_rest(0.5);
+        status = send_chunks(text);
+    }
+    ck_assert_int_eq(status, 413);
+    ck_assert_ptr_nonnull(strstr(text, "too_much_memory"));
     daemon_stop(&d);
 }
 END_TEST

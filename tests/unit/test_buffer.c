@@ -68,7 +68,7 @@ START_TEST(a_large_buffer_grows_without_a_copy)
         ck_assert(b.data[b.length - 1] == 'z');
         memset(b.data + b.length, 'y', b.capacity - b.length);
     }
-    ck_assert_double_lt(best, 0.01 * daemon_slack());
+    ck_assert_double_lt(best, 0.04 * daemon_slack());   /* a copy: 0.1 s */
 }
 END_TEST
 
