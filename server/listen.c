@@ -109,6 +109,8 @@ static enum MHD_Result arrive(struct request *r)
                           memory_order_relaxed);
     if (r->fault.problem == PROBLEM_NONE)
         receive_begin(r);
+    if (r->fault.problem == PROBLEM_NONE && r->expects_continue)
+        mhd_0_9_continue(r->fd, r->headers.value[HEADER_EXPECT]);
     if (r->guest->nagles)
         socket_acknowledge(r->fd);
     if (r->fault.problem == PROBLEM_NONE || receive_swallows(r))

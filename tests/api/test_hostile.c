@@ -373,6 +373,25 @@ START_TEST(host_that_is_none_and_chunks_of_http_1_0_are_400)
 }
 END_TEST
 
+START_TEST(blank_behind_an_expectation_is_no_part_of_it)
+{
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    char text[4096] = "";
+    int fd = raw_open(d.port);
+
+    ck_assert(raw_say(fd, "POST /attention HTTP/1.1\r\nHost: x\r\n"
+                          "Expect: 100-continue \r\nContent-Length: "));
+    snprintf(text, sizeof text, "%zu\r\n\r\n", strlen(CALL_EXAMPLE));
+    ck_assert(raw_say(fd, text));
+    ck_assert_int_eq((int)recv(fd, text, sizeof go_on - 1, MSG_WAITALL),
+                     (int)sizeof go_on - 1);
+    ck_assert_int_eq(strncmp(text, go_on, sizeof go_on - 1), 0);
+    ck_assert(raw_say(fd, CALL_EXAMPLE));
+    ck_assert_int_eq(raw_reply(fd, text, sizeof text, 5), 200);
+    close(fd);
+}
+END_TEST
+
 START_TEST(blanks_behind_an_id_are_no_part_of_it_and_accept_varies)
 {
     char text[4096];
@@ -413,6 +432,7 @@ int main(void)
         absolute_target_is_served,
         http_1_1_without_host_is_400,
         host_that_is_none_and_chunks_of_http_1_0_are_400,
+        blank_behind_an_expectation_is_no_part_of_it,
         blanks_behind_an_id_are_no_part_of_it_and_accept_varies,
         NULL
     };
