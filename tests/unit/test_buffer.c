@@ -6,11 +6,9 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include "arena.h"
 #include "buffer.h"
-#include "daemon.h"
 
 static struct buffer b;
 
@@ -46,21 +44,19 @@ START_TEST(growing_keeps_what_was_there)
 }
 END_TEST
 
-/* Whoever unpacks a bomb must not stand still for a copy of it. */
+/* Whoever unpacks a bomb must not stand still for a copy of it. There is
+ * memory for the larger buffer, but not for both, which a copy needs. */
 START_TEST(a_large_buffer_grows_without_a_copy)
 {
     size_t n = (size_t)192 << 20;
-    double best = 1.0;
 
+    block_set_budget((size_t)500 << 20, 0);
     for (int i = 0; i < 3; i++) {
         buffer_free(&b);
         buffer_init(&b, SIZE_MAX);
         ck_assert_int_eq(buffer_reserve(&b, n), BUFFER_OK);
         memset(b.data, 'a' + i, b.length = b.capacity - 1);
-        clock_t start = clock();
         ck_assert_int_eq(buffer_append(&b, "z", 1), BUFFER_OK);
-        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-        best = seconds < best ? seconds : best;
         ck_assert_uint_gt(b.capacity, n + n / 2);
         ck_assert_uint_le(block_used_bytes(), b.capacity);
         for (size_t at = 0; at < b.length - 1; at += 4096)
@@ -68,7 +64,7 @@ START_TEST(a_large_buffer_grows_without_a_copy)
         ck_assert(b.data[b.length - 1] == 'z');
         memset(b.data + b.length, 'y', b.capacity - b.length);
     }
-    ck_assert_double_lt(best, 0.04 * daemon_slack());   /* a copy: 0.1 s */
+    block_set_budget(0, 0);
 }
 END_TEST
 
